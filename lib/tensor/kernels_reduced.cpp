@@ -232,7 +232,7 @@ HWY_NOINLINE void columns(const ReducedProduct& p, const FactorRows& factors, In
   ColumnsAhead ahead(p.b, j + vectors * kLanes<float>, (p.c.rows + most - 1) / most);
   each_block(p.c.rows, most, [&](Index i, Index rows) HWY_ATTR {
     tile_of<Kind, vectors, most>(p, factors, i, rows, j, ahead);
-    ahead.next_block();
+    ahead.next_block(p.b.groups);
   });
 }
 

@@ -198,7 +198,7 @@ template <class Kind, int vectors, int most>
 HWY_INLINE void columns(const ReducedProduct& p, Index j, Index height) {
   const Index blocks = (p.c.rows + height - 1) / height;
   ColumnsAhead ahead(p.b, j + vectors * kLanes, blocks);
-  for (Index i = 0; i < p.c.rows; i += height, ahead.next_block())
+  for (Index i = 0; i < p.c.rows; i += height, ahead.next_block(p.b.groups))
     tile_of<Kind, vectors, most>(p, i, std::min(height, p.c.rows - i), j, ahead);
 }
 

@@ -53,13 +53,12 @@ enum class Limit { elements, pairs };
 
 /// Prefetches the columns of weights that come next while others are multiplied, a part of them with every block of
 /// rows: the weights of a large model do not fit the second-level cache. Behind the last ones there are often those of
-/// the next product.
+/// the next product. It fits two registers, as a call that passes it in memory waits for the stores before it.
 class ColumnsAhead {
  public:
   ColumnsAhead(const ReducedPanels& b, std::int64_t next, std::int64_t blocks)
       : from_(b.panels + next / ReducedPanels::kColumns * b.groups * ReducedPanels::kGroupBytes +
               next % ReducedPanels::kColumns * 4),
-        groups_(b.groups),
         step_(ReducedPanels::kGroupBytes / blocks) {}
 
   /// With each group of a block. `lines` of the cache are what a block's columns have of a group.
@@ -68,12 +67,13 @@ class ColumnsAhead {
     for (int line = 0; line < lines; ++line) __builtin_prefetch(from_ + line * 64);
     from_ += step_;
   }
-  void next_block() { from_ += groups_ * step_; }
+  void next_block(std::int64_t groups) { from_ += groups * step_; }
 
  private:
   const std::byte* from_;
-  std::int64_t groups_, step_;
+  std::int64_t step_;
 };
+static_assert(sizeof(ColumnsAhead) == 16);
 
 struct ReducedKernels {
   /// x [n] -> the bytes of `groups` groups, the last one of x filled up and, in bfloat16, any after it; returns
