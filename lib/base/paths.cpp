@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "base/error.h"
+
 namespace heed {
 
 bool same_place(const std::string& a, const std::string& b) {
@@ -13,6 +15,10 @@ bool same_place(const std::string& a, const std::string& b) {
     return failed ? whole : found;
   };
   return place(a) == place(b);
+}
+
+std::string name_of_input(const std::string& path) {
+  return path == "-" ? "<stdin>" : escaped(path);
 }
 
 }  // namespace heed

@@ -9,6 +9,9 @@ namespace heed {
 /// Whether both paths refer to the same file: a.h5, ./a.h5, or a symbolic link to it.
 bool same_place(const std::string& a, const std::string& b);
 
+/// What messages call an input: its path, escaped; "<stdin>" for -.
+std::string name_of_input(const std::string& path);
+
 /// The group of a tensor, "" at the top.
 inline std::string parent_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');

@@ -25,6 +25,7 @@
 #include "base/error.h"
 #include "base/heap.h"
 #include "base/log.h"
+#include "base/paths.h"
 #include "io/channel.h"
 #include "io/frame_parts.h"
 #include "io/frame_stream.h"
@@ -206,10 +207,6 @@ class Process {
 
 namespace {
 
-std::string name_of(const std::string& path) {
-  return path == "-" ? "<stdin>" : escaped(path);
-}
-
 /// The identity of a file, to detect one that is named twice; nothing for a pipe.
 std::optional<std::pair<dev_t, ino_t>> place_of(const std::string& path) {
   struct stat info;
@@ -247,7 +244,7 @@ struct OpenPath {
 };
 
 OpenPath::OpenPath(const std::string& path, const ReadOptions& options)
-    : name(name_of(path)), batch(options.batch) {
+    : name(name_of_input(path)), batch(options.batch) {
   reserve_standard_streams();
   start_hdf5();
   register_driver();
@@ -480,7 +477,7 @@ struct FrameReader::Impl {
   bool open_next() {
     if (at + 1 >= paths.size()) return false;
     file.reset();
-    name = name_of(paths[++at]);  // should it not open
+    name = name_of_input(paths[++at]);  // should it not open
     file.emplace(paths[at], options);
     return true;
   }
@@ -511,8 +508,8 @@ FrameReader FrameReader::begin(const std::vector<std::string>& paths, ReadOption
     const auto [before, is_new] = places.emplace(*place, path);
     if (!is_new) fail(escaped(path), ": is given twice, as ", escaped(before->second), " before");
   }
-  FrameReader reader(std::unique_ptr<Impl>(
-      new Impl{.paths = paths, .options = std::move(options), .name = name_of(paths.front()), .file = {}}));
+  FrameReader reader(std::unique_ptr<Impl>(new Impl{
+      .paths = paths, .options = std::move(options), .name = name_of_input(paths.front()), .file = {}}));
   reader.impl_->file.emplace(paths.front(), reader.impl_->options);
   return reader;
 }

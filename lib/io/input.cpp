@@ -18,7 +18,7 @@ namespace heed::io {
 Input::Input(const std::string& path, Descriptor open, ReadOptions options, Before before)
     : options_(std::move(options)), before_(std::move(before)) {
   reserve_standard_streams();
-  name_ = path == "-" ? "<stdin>" : escaped(path);
+  name_ = name_of_input(path);
   if (is_array_file(path)) {
     open = Descriptor();  // it opens its files itself
     if (path == "-") input_ = Descriptor(STDIN_FILENO, false);

@@ -6,6 +6,7 @@
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "base/paths.h"
 #include "io/frame_stream.h"
 #include "io/provenance.h"
 #include "models/foreign/import.h"
@@ -75,14 +76,15 @@ void expect_stated(const std::string& path, const std::string& stated, const std
   const std::set<std::string_view> known(all.begin(), all.end());
   for (const std::string_view line : lines_in(computed))
     if (!known.contains(line))
-      fail(escaped(path), ":/", escaped(line.substr(0, line.find(' '))), ": its content is not that of /",
-           kDigestsPath, ": was it edited? Remove the attribute model_digest to use it as it is");
+      fail(name_of_input(path), ":/", escaped(line.substr(0, line.find(' '))),
+           ": its content is not that of /", kDigestsPath,
+           ": was it edited? Remove the attribute model_digest to use it as it is");
 }
 
 const std::string& only_text(const std::string& path, const TensorMap& map, const char* name) {
   const Tensor* text = map.find(name);
   if (!text || text->dtype() != DType::string || text->size() != 1)
-    fail(escaped(path), ": no model (no string ", name, "): was it written by train?");
+    fail(name_of_input(path), ": no model (no string ", name, "): was it written by train?");
   return text->values<std::string>().front();
 }
 
@@ -93,7 +95,7 @@ const std::string& stated_config(const std::string& path, const TensorMap& map) 
 void check_vocabulary(const std::string& path, const std::string& side, std::int64_t model,
                       std::int64_t vocabulary) {
   if (model == vocabulary) return;
-  fail(escaped(path), ": the model has ", model, " ", side, " pieces, its vocabulary has ", vocabulary);
+  fail(name_of_input(path), ": the model has ", model, " ", side, " pieces, its vocabulary has ", vocabulary);
 }
 
 void check_digest(const std::string& path, const TensorMap& map, const std::string& computed) {
@@ -101,8 +103,8 @@ void check_digest(const std::string& path, const TensorMap& map, const std::stri
   if (it == map.attributes.end()) return;  // made by other programs
   const std::string* stated = std::get_if<std::string>(&it->second);
   if (!stated || *stated != computed) {
-    fail(escaped(path), ": its content has the digest ", computed.substr(0, 12), ", its model_digest says ",
-         stated ? escaped(stated->substr(0, 12)) : "something else",
+    fail(name_of_input(path), ": its content has the digest ", computed.substr(0, 12),
+         ", its model_digest says ", stated ? escaped(stated->substr(0, 12)) : "something else",
          ": was it edited? Remove the attribute model_digest to use it as it is");
   }
 }
@@ -187,7 +189,7 @@ void find_ends(Documents& documents, const text::Tokenizer& tokenizer, const std
         documents.end_ids.push_back(tokenizer.vocabulary().id(piece));
   }
   if (documents.end_ids.empty())
-    fail(escaped(path), ": the vocabulary has none of the pieces that end a sentence (sentence_ends ",
+    fail(name_of_input(path), ": the vocabulary has none of the pieces that end a sentence (sentence_ends ",
          escaped(joined(documents.ends, " ")), "): is the text tokenized, with spaces before the stops?");
 }
 
@@ -198,8 +200,8 @@ void set_vocabularies(Model<float>& model, const text::Tokenizer& source, const 
   const bool alone = model.decoder && !model.encoder;
   const std::vector<std::int32_t> around = target.sentence("");
   if (alone && target.ends_sentences() && around.size() > 1 && around.front() == target.special().bos)
-    fail(escaped(path), ": the tokenizer puts both ", escaped(target.piece(target.special().bos)), " and ",
-         escaped(target.piece(target.special().eos)),
+    fail(name_of_input(path), ": the tokenizer puts both ", escaped(target.piece(target.special().bos)),
+         " and ", escaped(target.piece(target.special().eos)),
          " around a text, wanted at most one of them for a decoder alone: leave out the end, as "
          "add_eos_token false does");
   if (model.documents) find_ends(*model.documents, source, path);
@@ -292,8 +294,8 @@ LoadedModel load_model(const std::string& path, Needed needed) {
     return loaded;
   } catch (const Error& error) {
     const std::string message = error.what();
-    if (message.starts_with(escaped(path)) || message.starts_with(reader.name())) throw;
-    fail(escaped(path), ": ", message);
+    if (message.starts_with(name_of_input(path)) || message.starts_with(reader.name())) throw;
+    fail(name_of_input(path), ": ", message);
   }
 }
 
@@ -302,7 +304,7 @@ void load_parameters(const std::string& path, const std::string& digest, const M
   const TensorMap map = io::read_map(path, {.only = {kConfigPath, "model/parameters"}});
   model.parameters.from_map(map, kParameterPrefix, flat);
   if (model_digest(stated_config(path, map), digests_of(model.parameters, flat, vocabularies)) != digest) {
-    fail(escaped(path), ": not the model that this run saved there: was it replaced or edited?");
+    fail(name_of_input(path), ": not the model that this run saved there: was it replaced or edited?");
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "base/paths.h"
 #include "io/foreign/array_file.h"
 #include "io/frame_stream.h"
 #include "io/most_pixels.h"
@@ -263,7 +264,7 @@ Pictures PictureReader::next(std::int64_t most) {
     } catch (const UsageError&) {
       throw;
     } catch (const Error& error) {
-      const std::string message = error.what(), name = file.path == "-" ? "<stdin>" : escaped(file.path);
+      const std::string message = error.what(), name = name_of_input(file.path);
       fail(file.listed_at, message.starts_with(name) ? "" : name + ": ", message);
     }
   }

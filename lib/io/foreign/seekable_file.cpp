@@ -7,10 +7,11 @@
 #include <cerrno>
 
 #include "base/error.h"
+#include "base/paths.h"
 
 namespace heed::io {
 
-SeekableFile::SeekableFile(const std::string& path) : name_(path == "-" ? "<stdin>" : escaped(path)) {
+SeekableFile::SeekableFile(const std::string& path) : name_(name_of_input(path)) {
   reserve_standard_streams();
   // The name may be anything in a folder: opening a FIFO must not wait for its writer.
   file_ = path == "-" ? Descriptor(STDIN_FILENO, false)
