@@ -62,6 +62,7 @@ bool has_avx512() {
 /// BLIS ends the process when BLIS_ARCH_TYPE names kernels that it does not have, so a child tries it first.
 bool blis_accepts_environment() {
   if (!std::getenv("BLIS_ARCH_TYPE")) return true;
+  const auto handler = std::signal(SIGCHLD, SIG_DFL);  // ignored, it would leave no status
   const pid_t child = fork();
   if (child == 0) {
     const rlimit no_core{0, 0};
@@ -75,6 +76,7 @@ bool blis_accepts_environment() {
   int status = 0;
   while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  std::signal(SIGCHLD, handler);
   return status == 0;
 }
 
