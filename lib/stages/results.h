@@ -16,8 +16,8 @@ using Ids = std::vector<std::int32_t>;
 /// The hypotheses of each sentence, best first.
 using Results = std::vector<std::vector<Hypothesis>>;
 
-/// Tensors (sentence, [rank,] ...). Whether there is a rank cannot follow from the hypotheses, as an empty sentence has one
-/// even where several are wanted.
+/// Tensors (sentence, [rank,] ...). Whether there is a rank cannot follow from the hypotheses: an empty sentence
+/// has one even where several are wanted.
 struct Ranked {
   std::int64_t sentences, ranks;
   bool has_rank;

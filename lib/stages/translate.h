@@ -64,9 +64,9 @@ Results force(Ensemble ensemble, const std::vector<Ids>& targets, double length_
 /// The decoder's attention weights for these hypotheses, computed in one teacher-forced pass, so that every
 /// hypothesis of an n-best list has its own; a sampled one attends as it did when it was sampled. f32
 /// (sentence, [rank,] layer, head, query, key): query i is the step that produces token i of the hypothesis;
-/// there is a rank if `has_rank`. Groups cross_attention (key: source
-/// positions) and self_attention (key: earlier target positions), each with query_length and key_length. A
-/// prompt's positions come first. `whole_text`: as in force().
+/// there is a rank if `has_rank`. Groups cross_attention (key: source positions) and self_attention (key:
+/// earlier target positions), each with query_length and key_length. A prompt's positions come first.
+/// `whole_text`: as in force().
 TensorMap decoder_attention(const Model<float>& model, const PackedStates& input, const Results& hypotheses,
                             bool has_rank, int threads, Inspection* inspection = nullptr,
                             bool whole_text = false);
