@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -79,20 +78,23 @@ Descriptor open_for_reading(const std::string& path) {
   return Descriptor(fd);
 }
 
-std::size_t read_bytes(int fd, std::size_t count, std::vector<std::byte>& bytes, const std::string& name) {
-  constexpr std::size_t step = std::size_t{1} << 20;
-  std::size_t total = 0;
-  while (total < count) {
-    const std::size_t start = bytes.size();
-    bytes.resize(start + std::min(count - total, step));
-    const ssize_t got = read(fd, bytes.data() + start, bytes.size() - start);
-    bytes.resize(start + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    if (got < 0 && should_retry(fd, POLLIN)) continue;
-    if (got < 0) fail_errno(name, "cannot read");
-    if (got == 0) break;
-    total += static_cast<std::size_t>(got);
+std::size_t read_some(int fd, std::span<std::byte> into, const std::string& name) {
+  while (true) {
+    const ssize_t got = read(fd, into.data(), into.size());
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (!should_retry(fd, POLLIN)) fail_errno(name, "cannot read");
   }
-  return total;
+}
+
+void read_at(int file, std::uint64_t at, std::span<std::byte> into, const std::string& where) {
+  while (!into.empty()) {
+    const ssize_t got = pread(file, into.data(), into.size(), static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_errno(where, "cannot read its values");
+    if (got == 0) fail(where, ": lies beyond the end of the file: cut short while it was read");
+    at += static_cast<std::uint64_t>(got);
+    into = into.subspan(static_cast<std::size_t>(got));
+  }
 }
 
 void write_bytes(int fd, std::span<const std::byte> bytes, const std::string& name) {

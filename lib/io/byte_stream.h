@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace heed::io {
 
@@ -35,9 +35,12 @@ void reserve_standard_streams();
 /// Opens `path` for reading. Throws Error.
 Descriptor open_for_reading(const std::string& path);
 
-/// Appends up to `count` bytes to `bytes`, across short reads; fewer only at the end of input. Returns their
-/// number. Memory grows with the bytes received, not with `count`.
-std::size_t read_bytes(int fd, std::size_t count, std::vector<std::byte>& bytes, const std::string& name);
+/// Reads what is there, at least a byte, into a buffer that is not empty; 0 at the end of input. Throws Error
+/// naming `name`.
+std::size_t read_some(int fd, std::span<std::byte> into, const std::string& name);
+
+/// Reads all of `into` from `at`. Throws Error beginning with `where` if it cannot or the file ends before.
+void read_at(int file, std::uint64_t at, std::span<std::byte> into, const std::string& where);
 
 /// Writes all of `bytes`, across short writes. Throws Error naming `name`.
 void write_bytes(int fd, std::span<const std::byte> bytes, const std::string& name);

@@ -59,15 +59,15 @@ void Channel::get_bytes(void* bytes, std::size_t count) {
   }
 }
 
-void Channel::expect_room(std::int64_t count, std::size_t item_bytes) const {
-  if (count < 0 || count > kMost || static_cast<std::uint64_t>(count) > allowed_ / item_bytes)
+void Channel::expect_room(std::int64_t count, std::size_t item_bytes, std::uint64_t room) {
+  if (count < 0 || count > kMost || static_cast<std::uint64_t>(count) > room / item_bytes)
     throw Closed{.is_nonsense = true};
 }
 
 std::size_t Channel::get_count(std::size_t item_bytes) {
   std::int64_t count = 0;
   get(count);
-  expect_room(count, item_bytes);
+  expect_room(count, item_bytes, allowed_);
   return static_cast<std::size_t>(count);
 }
 
@@ -79,9 +79,13 @@ void Channel::get(Group& group) {
   get(group.signal), get(group.title), get(group.default_slice), get(group.attributes);
 }
 
-void Channel::put(const Tensor& tensor) {
+void Channel::put_description(const Tensor& tensor) {
   put(static_cast<std::int64_t>(tensor.dtype())), put(tensor.shape()), put(tensor.dims());
   put(tensor.attributes);
+}
+
+void Channel::put(const Tensor& tensor) {
+  put_description(tensor);
   with_type(tensor.dtype(), [&]<class T>(T) {
     const auto values = tensor.values<T>();
     if constexpr (std::is_same_v<T, std::string>)
@@ -98,23 +102,41 @@ DType Channel::get_dtype() {
   return static_cast<DType>(dtype);
 }
 
-void Channel::get(Tensor& tensor) {
+/// A tensor whose description comes next; its values, at most `room` bytes, come from `fill`.
+template <class Fill>
+Tensor Channel::get_described(std::uint64_t room, const Fill& fill) {
   const DType dtype = get_dtype();
   Shape shape;
   std::vector<std::string> dims;
   Attributes attributes;
   get(shape), get(dims), get(attributes);
-  with_type(dtype, [&]<class T>(T) {
+  Tensor tensor = with_type(dtype, [&]<class T>(T) {
     const std::int64_t count = element_count(shape);
-    expect_room(count, sizeof(T));
+    expect_room(count, sizeof(T), room);
     std::vector<T> values(static_cast<std::size_t>(count));
+    fill(std::span(values));
+    return Tensor::of<T>(std::move(values), std::move(shape), std::move(dims));
+  });
+  tensor.attributes = std::move(attributes);
+  return tensor;
+}
+
+void Channel::get(Tensor& tensor) {
+  tensor = get_described(allowed_, [&]<class T>(std::span<T> values) {
     if constexpr (std::is_same_v<T, std::string>)
       for (std::string& text : values) get(text);
     else
-      get_bytes(values.data(), values.size() * sizeof(T));
-    tensor = Tensor::of<T>(std::move(values), std::move(shape), std::move(dims));
+      get_bytes(values.data(), values.size_bytes());
   });
-  tensor.attributes = std::move(attributes);
+}
+
+Tensor Channel::get_numbers(std::uint64_t room, const std::function<void(std::span<std::byte>)>& values) {
+  return get_described(std::min(room, allowed_), [&]<class T>(std::span<T> numbers) {
+    if constexpr (std::is_same_v<T, std::string>)
+      throw Closed{.is_nonsense = true};
+    else
+      values(std::as_writable_bytes(numbers)), allowed_ -= std::min(allowed_, numbers.size_bytes());
+  });
 }
 
 void Channel::put(const ChunkedTensor& tensor) {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -55,6 +57,8 @@ class Channel {
   }
   void put(const Group& group);
   void put(const Tensor& tensor);
+  /// What there is of a tensor besides its values.
+  void put_description(const Tensor& tensor);
   void put(const ChunkedTensor& tensor);
 
   void get(std::int64_t& number) { get_bytes(&number, sizeof number); }
@@ -83,6 +87,8 @@ class Channel {
   }
   void get(Group& group);
   void get(Tensor& tensor);
+  /// A tensor of numbers whose description was put: `values` gets their place, at most `room` bytes.
+  Tensor get_numbers(std::uint64_t room, const std::function<void(std::span<std::byte>)>& values);
   void get(ChunkedTensor& tensor);
 
  private:
@@ -97,8 +103,10 @@ class Channel {
     get_bytes(list.data(), list.size() * sizeof(*list.data()));
   }
   std::size_t get_count(std::size_t item_bytes);
-  void expect_room(std::int64_t count, std::size_t item_bytes) const;
+  static void expect_room(std::int64_t count, std::size_t item_bytes, std::uint64_t room);
   DType get_dtype();
+  template <class Fill>
+  Tensor get_described(std::uint64_t room, const Fill& fill);
 
   void send_all(const char* bytes, std::size_t count);
 

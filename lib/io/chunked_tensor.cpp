@@ -21,17 +21,6 @@ std::uint64_t bytes_of(DType dtype) {
   return static_cast<std::uint64_t>(item_bytes(dtype));
 }
 
-void read_at(int file, std::uint64_t at, std::span<std::byte> into, const std::string& where) {
-  while (!into.empty()) {
-    const ssize_t got = pread(file, into.data(), into.size(), static_cast<off_t>(at));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail_errno(where, "cannot read its values");
-    if (got == 0) fail(where, ": lies beyond the end of the file: cut short while it was read");
-    at += static_cast<std::uint64_t>(got);
-    into = into.subspan(static_cast<std::size_t>(got));
-  }
-}
-
 }  // namespace
 
 bool are_possible(std::int64_t values, std::int64_t chunk_values, std::uint64_t item_bytes,

@@ -55,6 +55,11 @@ std::uint32_t fletcher32(std::span<const std::byte> bytes) {
   return static_cast<std::uint32_t>(folded(sums) << 16 | folded(sum));
 }
 
+void put_fletcher32(std::span<const std::byte> bytes, std::span<std::byte, kFletcherBytes> sum) {
+  std::uint32_t rest = fletcher32(bytes);
+  for (std::byte& byte : sum) byte = static_cast<std::byte>(rest), rest >>= 8;
+}
+
 bool fits_fletcher32(std::span<const std::byte> bytes, std::span<const std::byte, kFletcherBytes> sum) {
   std::uint32_t stored = 0;
   for (std::size_t i = sum.size(); i-- > 0;) stored = stored << 8 | std::to_integer<std::uint32_t>(sum[i]);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/paths.h"
+#include "io/copy_part.h"
 #include "io/layout.h"
 #include "io/provenance.h"
 
@@ -15,40 +16,6 @@ namespace {
 
 /// Frames joined to more than this, most of it padding, are too large for what they hold.
 constexpr std::int64_t kBytesPadded = std::int64_t{1} << 20;
-
-/// Elements from one of an axis to the next.
-Shape strides_of(const Shape& shape) {
-  Shape strides(shape.size(), 1);
-  for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
-  return strides;
-}
-
-/// Copies `size` elements of each axis, which begin at `from_start` and shall begin at `to_start`.
-template <class T>
-void copy_part(std::span<const T> from, const Shape& from_shape, const Shape& from_start, std::span<T> to,
-               const Shape& to_shape, const Shape& to_start, const Shape& size) {
-  if (std::ranges::count(size, 0) > 0) return;
-  // A run: what lies together in both. It ends with the first axis that is not copied whole.
-  std::int64_t run = 1;
-  std::size_t outer = size.size();
-  while (outer > 0) {
-    --outer;
-    run *= size[outer];
-    if (size[outer] != from_shape[outer] || size[outer] != to_shape[outer]) break;
-  }
-  const Shape from_strides = strides_of(from_shape), to_strides = strides_of(to_shape);
-  const std::int64_t runs = element_count(size) / run;
-  for (std::int64_t number = 0; number < runs; ++number) {
-    std::int64_t source = 0, target = 0, rest = number;
-    for (std::size_t i = size.size(); i-- > 0;) {
-      const std::int64_t at = i < outer ? rest % size[i] : 0;
-      if (i < outer) rest /= size[i];
-      source += (from_start[i] + at) * from_strides[i];
-      target += (to_start[i] + at) * to_strides[i];
-    }
-    std::copy_n(from.begin() + source, run, to.begin() + target);
-  }
-}
 
 /// The part of a tensor with these sentences, trimmed to `size`.
 Tensor cut(const Tensor& tensor, std::ptrdiff_t axis, std::int64_t first, const Shape& size) {
@@ -65,12 +32,8 @@ Tensor cut(const Tensor& tensor, std::ptrdiff_t axis, std::int64_t first, const 
 
 /// Whether the values are the same bit for bit.
 bool are_equal(const Tensor& a, const Tensor& b) {
-  return with_type(a.dtype(), [&]<class T>(T) {
-    if constexpr (std::is_same_v<T, std::string>)
-      return std::ranges::equal(a.values<T>(), b.values<T>());
-    else
-      return std::ranges::equal(std::as_bytes(a.values<T>()), std::as_bytes(b.values<T>()));
-  });
+  if (a.dtype() == DType::string) return std::ranges::equal(a.values<std::string>(), b.values<std::string>());
+  return std::ranges::equal(numbers_of(a), numbers_of(b));
 }
 
 /// Whether the tensor of a later frame can follow that of the first.

@@ -1,8 +1,8 @@
 // Every file is read by a separate process. A malicious file structure can make HDF5 1.10 crash, run forever
 // or exhaust the memory; here that becomes an error of the tool that reads. The process is asked for the next
-// frame or the whole map, and answers with tensors, then with groups and root attributes. For a whole file it
-// only sends the location of values that are stored as in memory; the tool reads them itself
-// (chunked_tensor.h).
+// frame or the whole map (reading_process.h). Most values the tool fetches itself: those that a file or frame
+// holds as they are in memory from there (chunked_tensor.h), others of a frame from shared memory. Each frame is
+// asked for before it is needed, so that the process reads while the tool works on the frame before.
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -32,155 +32,14 @@
 #include "io/h5_file.h"
 #include "io/h5_guard.h"
 #include "io/h5_handle.h"
-#include "io/input.h"
+#include "io/h5_reader.h"
 #include "io/layout.h"
 #include "io/provenance.h"
+#include "io/reading_process.h"
+#include "io/shared_bytes.h"
 #include "io/superblock.h"
 
 namespace heed::io {
-namespace {
-
-enum Wanted : std::int64_t { next_frames, whole_map, part_of_map, layout_only };
-enum Answer : std::int64_t { tensor, chunked_tensor, complete, at_end, error, usage_error, out_of_memory };
-
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kLimitsMemory = false;  // the sanitizer reserves terabytes
-#else
-constexpr bool kLimitsMemory = true;
-#endif
-// A backstop beyond ByteBudget: memory allocated by HDF5 itself, and processor time per file or frame. A
-// chunk may exist in three copies (inflated, unshuffled, as a tensor), each 64 times its stored size.
-constexpr std::uint64_t kFreeBytes = std::uint64_t{64} << 20, kTimesStored = 3 * 64 + 8;
-constexpr std::uint64_t kFreeSeconds = 3, kBytesPerSecond = 4 << 20;
-
-// ---- in the reading process ----
-
-/// A limit of this process, which can be lowered below its initial value and restored.
-class Limit {
- public:
-  explicit Limit(__rlimit_resource_t resource) : resource_(resource) { getrlimit(resource, &given_); }
-  void set(std::uint64_t most) const {
-    rlimit now = given_;
-    now.rlim_cur = std::min<rlim_t>(given_.rlim_cur, most);
-    setrlimit(resource_, &now);
-  }
-
- private:
-  __rlimit_resource_t resource_;
-  rlimit given_{RLIM_INFINITY, RLIM_INFINITY};
-};
-
-/// The writable memory of this process, which RLIMIT_DATA limits. Memory only reserved by malloc, 64 MiB and
-/// more per thread, does not count.
-std::uint64_t writable_bytes() {
-  std::ifstream sizes("/proc/self/statm");
-  std::uint64_t pages = 0;
-  for (int column = 1; column <= 6; ++column) sizes >> pages;
-  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
-/// What HDF5 may take for `stored` bytes; kNotHdf5: no limit.
-class Limits {
- public:
-  void set(std::uint64_t stored) const {
-    if (stored == Input::kNotHdf5) return memory_.set(RLIM_INFINITY), seconds_.set(RLIM_INFINITY);
-    rusage used;
-    getrusage(RUSAGE_SELF, &used);
-    seconds_.set(static_cast<std::uint64_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + kFreeSeconds +
-                 stored / kBytesPerSecond);
-    if (kLimitsMemory && stored < (UINT64_MAX >> 8))
-      memory_.set(writable_bytes() + kFreeBytes + kTimesStored * stored);
-  }
-
- private:
-  Limit memory_{RLIMIT_DATA}, seconds_{RLIMIT_CPU};
-};
-
-/// Keeps only the socket and the input: other ends of pipes must close when the tool closes them, and output
-/// of a dying library must not appear as a message of heed.
-void drop_descriptors(int socket, int input) {
-  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (standard != input && standard != socket) dup2(null, standard);
-  const int low = std::min(socket, input), high = std::max(socket, input);
-  auto close_between = [](int first, int last) {
-    if (first <= last) close_range(static_cast<unsigned>(first), static_cast<unsigned>(last), 0);
-  };
-  close_between(3, low - 1);
-  close_between(std::max(low + 1, 3), high - 1);
-  close_between(std::max(high + 1, 3), ~0U >> 1);
-}
-
-void serve(Channel& channel, int socket, const std::string& path, Descriptor file,
-           const ReadOptions& options) {
-  const Limits limits;
-  bool dropped = false;
-  auto drop = [&](int descriptor) {
-    if (!std::exchange(dropped, true)) drop_descriptors(socket, descriptor);
-  };
-  Input input(path, std::move(file), options, [&](int descriptor, std::uint64_t stored) {
-    drop(descriptor);
-    limits.set(stored);
-  });
-  drop(input.descriptor());
-  channel.put(std::int64_t{complete}), channel.put(input.sentences());
-  channel.flush();
-  auto send = [&](const std::string& name, Tensor values) {
-    channel.put(std::int64_t{tensor}), channel.put(name), channel.put(values);
-  };
-  auto send_place = [&](const std::string& name, const ChunkedTensor& values) {
-    channel.put(std::int64_t{chunked_tensor}), channel.put(name), channel.put(values);
-  };
-  while (true) {
-    std::int64_t wanted = 0;
-    channel.get(wanted);
-    std::int64_t batch = 0;
-    channel.get(batch);
-    std::vector<std::string> only;
-    channel.get(only);
-    TensorMap about;
-    bool found = true;
-    if (wanted == next_frames)
-      input.narrow(only), found = input.next(batch, about, send);
-    else if (wanted == whole_map)
-      input.whole(only, about, send, send_place);
-    else if (wanted == part_of_map)
-      input.part(only, about, send, send_place);
-    else
-      input.layout(about, send);
-    channel.put(std::int64_t{found ? complete : at_end});
-    if (found)
-      channel.put(std::int64_t{input.begins()}), channel.put(about.groups), channel.put(about.attributes);
-    channel.flush();
-  }
-}
-
-[[noreturn]] void run_reading_process(int socket, const std::string& path, Descriptor file,
-                                      const ReadOptions& options) {
-  // The tool decides when to stop, and this process ends with it.
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_IGN);
-  Limit(RLIMIT_CORE).set(0);
-  Channel channel(socket);
-  try {
-    try {
-      serve(channel, socket, path, std::move(file), options);
-    } catch (const UsageError& e) {
-      channel.put(std::int64_t{usage_error}), channel.put(std::string(e.what()));
-    } catch (const std::bad_alloc&) {
-      channel.put(std::int64_t{out_of_memory});
-    } catch (const std::exception& e) {
-      channel.put(std::int64_t{error}), channel.put(std::string(e.what()));
-    }
-    channel.flush();
-  } catch (...) {  // the tool is gone, or there is no memory to tell it anything: it must not unwind here
-  }
-  _exit(0);
-}
-
-}  // namespace
-
-// ---- in the tool ----
-
 namespace {
 
 /// A process of ours, killed with its owner.
@@ -221,6 +80,7 @@ struct OpenPath {
   std::int64_t begins = 0;  ///< whether the next frame is the first of its stream or file
   Process process;
   Descriptor socket, file;  ///< the file if it is one and not a pipe, the same as the process reads
+  SharedMemory memory;
   std::optional<Channel> channel;
   HeapMemory touched_pages;   ///< held since the fork
   std::uint64_t fetched = 0;  ///< bytes of the file, for the present answer
@@ -232,14 +92,18 @@ struct OpenPath {
     return ask(wanted, map, only, [&](const std::string& name, Tensor t) { map.add(name, std::move(t)); });
   }
   bool ask(Wanted wanted, TensorMap& map, const std::vector<std::string>& only, const TensorSink& sink);
+  void put_question(Wanted wanted, const std::vector<std::string>& only);
   std::uint64_t most_in_answer() const;
   Answer receive(const TensorSink& sink);
-  Tensor fetch_next(const std::string& path);
+  const Descriptor& next_place();
+  Tensor fetch_stored(const std::string& path);
+  Tensor fetch_shared(const std::string& path);
   [[noreturn]] void fail_closed(const Channel::Closed& why);
   std::int64_t count_sentences() { return await_open(), sentences; }
 
  private:
   bool is_open = false;
+  bool has_asked = false;  ///< for the next frame; nothing else is asked after a frame
   std::int64_t sentences = 0;
 };
 
@@ -257,6 +121,8 @@ OpenPath::OpenPath(const std::string& path, const ReadOptions& options)
     file = Descriptor(STDIN_FILENO, false);
   else if (place_of(path))
     file = open_for_reading(path);
+  for (auto* kind : {&memory.images, &memory.values})
+    for (Descriptor& one : *kind) one = new_shared_memory();
   const pid_t tool = getpid();
   const bool is_main_thread = gettid() == tool;
   touched_pages = take_touched_pages();
@@ -266,7 +132,7 @@ OpenPath::OpenPath(const std::string& path, const ReadOptions& options)
     // The signal is tied to the thread, and other threads than the main one may end before the tool.
     if (is_main_thread) prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != tool) _exit(0);
-    run_reading_process(other.get(), path, std::move(file), options);
+    run_reading_process(other.get(), memory, path, std::move(file), options);
   }
   // Its end of the socket closes here, so that the process's death is an end.
 }
@@ -321,8 +187,8 @@ Answer OpenPath::receive(const TensorSink& sink) {
       if (answer < tensor || answer > out_of_memory) throw Channel::Closed{.is_nonsense = true};
       std::string text;
       if (answer != out_of_memory) channel->get(text);
-      if (answer == chunked_tensor) {
-        sink(text, fetch_next(text));
+      if (answer == stored_tensor || answer == shared_tensor) {
+        sink(text, answer == stored_tensor ? fetch_stored(text) : fetch_shared(text));
         continue;
       }
       if (answer != tensor) process.stop();  // it ends after an error
@@ -341,19 +207,46 @@ Answer OpenPath::receive(const TensorSink& sink) {
   }
 }
 
+const Descriptor& OpenPath::next_place() {
+  std::int64_t place = 0;
+  channel->get(place);
+  if (place < 0 || place >= places) throw Channel::Closed{.is_nonsense = true};
+  const auto number = static_cast<std::size_t>(place);
+  return place < in_image    ? file
+         : place < in_values ? memory.images[number - in_image]
+                             : memory.values[number - in_values];
+}
+
+std::uint64_t size_of(const Descriptor& file, const std::string& where) {
+  struct stat info;
+  if (fstat(file.get(), &info) != 0) fail_errno(where, "cannot read its values");
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
 /// Reads the values at the location sent by the process, if that location is possible beside the earlier
 /// ones.
-Tensor OpenPath::fetch_next(const std::string& path) {
+Tensor OpenPath::fetch_stored(const std::string& path) {
+  const Descriptor& from = next_place();
   ChunkedTensor stored;
   channel->get(stored);
   const std::string where = concat(name, ":/", escaped(path));
-  struct stat info;
-  if (fstat(file.get(), &info) != 0) fail_errno(where, "cannot read its values");
-  const auto size = static_cast<std::uint64_t>(info.st_size);
+  const std::uint64_t size = size_of(from, where);
   if (!is_possible(stored, size) || (fetched += stored_bytes(stored)) > size)
     fail(where, ": its values cannot lie in a file of ", size,
          " bytes: damaged, or cut short while it was read");
-  return fetch(std::move(stored), file.get(), where);
+  return fetch(std::move(stored), from.get(), where);
+}
+
+/// Reads the values that the process has put into shared memory.
+Tensor OpenPath::fetch_shared(const std::string& path) {
+  const Descriptor& from = next_place();
+  std::int64_t at = 0;
+  channel->get(at);
+  const std::string where = concat(name, ":/", escaped(path));
+  const std::uint64_t size = size_of(from, where), begin = static_cast<std::uint64_t>(at);
+  return channel->get_numbers(size - std::min(begin, size), [&](std::span<std::byte> values) {
+    read_at(from.get(), begin, values, where);
+  });
 }
 
 bool OpenPath::ask(Wanted wanted, TensorMap& map, const std::vector<std::string>& only,
@@ -362,14 +255,24 @@ bool OpenPath::ask(Wanted wanted, TensorMap& map, const std::vector<std::string>
   map = TensorMap();
   if (!process.is_running()) fail(name, ": cannot continue reading after an error");
   try {
-    channel->put(std::int64_t{wanted}), channel->put(batch), channel->put(only);
-    channel->flush();
+    if (!std::exchange(has_asked, false)) put_question(wanted, only);
     if (receive(sink) == at_end) return false;
     channel->get(begins), channel->get(map.groups), channel->get(map.attributes);
-    return true;
   } catch (const Channel::Closed& why) {
     fail_closed(why);
   }
+  if (wanted != next_frames) return true;
+  try {
+    has_asked = true;
+    put_question(wanted, only);
+  } catch (const Channel::Closed&) {  // it has crashed since, which is the next frame's error
+  }
+  return true;
+}
+
+void OpenPath::put_question(Wanted wanted, const std::vector<std::string>& only) {
+  channel->put(std::int64_t{wanted}), channel->put(batch), channel->put(only);
+  channel->flush();
 }
 
 }  // namespace

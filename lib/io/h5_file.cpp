@@ -12,6 +12,9 @@
 
 namespace heed::io {
 
+/// The disk begins with pieces of this size at once, so that the file's completion has less to wait for.
+constexpr ssize_t kWrittenEarly = 64 << 10;
+
 /// The content of a file: bytes to read, an image that grows, or a descriptor. Lives in a property list, so
 /// it is copied as plain data.
 struct NewFile::Bytes {
@@ -22,8 +25,10 @@ struct NewFile::Bytes {
   int* error = nullptr;  ///< of a new file: gets the errno of the first write that failed
 
   bool is_new() const { return error != nullptr; }
-  bool failed(int number) {
+  bool failed(int number) const {
     if (*error == 0) *error = number;
+    H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_IO, H5E_WRITEERROR,
+             "error message = '%s'", std::strerror(number));  // as HDF5's own drivers do
     return false;
   }
 
@@ -59,13 +64,16 @@ bool NewFile::Bytes::read(std::uint64_t at, std::span<std::byte> into) const {
 bool NewFile::Bytes::write(std::uint64_t at, std::span<const std::byte> from) {
   const std::uint64_t end = at + from.size();
   if (image) {
-    if (image->size() < end) image->resize(end);
-    std::copy(from.begin(), from.end(), image->begin() + static_cast<std::ptrdiff_t>(at));
+    if (image->size() < at) image->resize(at);
+    const std::size_t held = std::min<std::size_t>(from.size(), image->size() - at);
+    std::copy_n(from.begin(), held, image->begin() + static_cast<std::ptrdiff_t>(at));
+    image->insert(image->end(), from.begin() + static_cast<std::ptrdiff_t>(held), from.end());
   }
   while (!image && !from.empty()) {
     const ssize_t put = pwrite(fd, from.data(), from.size(), static_cast<off_t>(at));
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) return failed(errno);
+    if (put >= kWrittenEarly) sync_file_range(fd, static_cast<off_t>(at), put, SYNC_FILE_RANGE_WRITE);
     at += static_cast<std::uint64_t>(put);
     from = from.subspan(static_cast<std::size_t>(put));
   }
@@ -233,7 +241,8 @@ Handle open_hdf5(int fd, std::uint64_t size, const std::string& name) {
   return open_with({{}, nullptr, fd, size, nullptr}, name);
 }
 
-NewFile::NewFile(const std::string& name) : name_(name) {
+NewFile::NewFile(std::size_t expected, const std::string& name) : name_(name) {
+  image_.reserve(expected);
   create({{}, &image_, -1, 0, &error_});
 }
 

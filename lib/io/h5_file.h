@@ -30,8 +30,8 @@ Handle open_hdf5(int fd, std::uint64_t size, const std::string& name);
 /// A file being written. Its metadata are in HDF5 1.10's format, in which every structure has a checksum.
 class NewFile {
  public:
-  /// An image in memory. `name` is for messages.
-  explicit NewFile(const std::string& name);
+  /// An image in memory, of about `expected` bytes. `name` is for messages.
+  NewFile(std::size_t expected, const std::string& name);
   /// Creates or truncates the file `path`. Throws Error naming `name`.
   NewFile(const std::string& path, const std::string& name);
   NewFile(const NewFile&) = delete;

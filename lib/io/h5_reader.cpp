@@ -455,13 +455,15 @@ std::int64_t MapReader::sentences_at_once(std::int64_t batch) const {
   return std::max(batch, (at_ + most) / step * step - at_);
 }
 
-bool MapReader::next_batches(std::int64_t batch, TensorMap& about, const TensorSink& sink) {
+bool MapReader::next_batches(std::int64_t batch, TensorMap& about, const TensorSink& sink,
+                             const ChunkedSink& stored) {
   if (started_ && at_ >= sentences_) return false;
   if (!started_ && entries_.empty()) return false;
   started_ = true;
   budget_.reset();
   const std::int64_t count = std::min(sentences_at_once(batch), std::max<std::int64_t>(sentences_ - at_, 0));
   read_lengths(at_, count);
+  std::uint64_t unfetched = stored_;
   for (Entry& entry : entries_) {
     Window window = whole_window(entry);
     for (std::size_t i = 0; i < window.size() && entry.sentence_axis >= 0; ++i) {
@@ -470,7 +472,7 @@ bool MapReader::next_batches(std::int64_t batch, TensorMap& about, const TensorS
       else
         window[i].second = widths_.of(entry.path, entry.dims[i], window[i].second);
     }
-    sink(entry.path, read(entry, window));
+    hand_over(entry, window, sink, stored, unfetched);
   }
   describe(about);
   set_first_sentence(about.attributes, first_sentence_of(attributes_, name_) + at_);
@@ -531,14 +533,20 @@ std::optional<ChunkedTensor> MapReader::find_stored(const Entry& entry, std::uin
   return stored;
 }
 
+void MapReader::hand_over(Entry& entry, const Window& window, const TensorSink& sink,
+                          const ChunkedSink& stored, std::uint64_t& unfetched) {
+  const bool is_whole = stored && window == whole_window(entry);
+  if (auto found = is_whole ? find_stored(entry, unfetched) : std::nullopt)
+    stored(entry.path, std::move(*found));
+  else
+    sink(entry.path, read(entry, window));
+}
+
 void MapReader::whole(TensorMap& about, const TensorSink& sink, const ChunkedSink& stored) {
   budget_.reset();
   std::uint64_t unfetched = stored_;
   for (Entry& entry : entries_) {
-    if (auto found = stored ? find_stored(entry, unfetched) : std::nullopt)
-      stored(entry.path, std::move(*found));
-    else
-      sink(entry.path, read(entry, whole_window(entry)));
+    hand_over(entry, whole_window(entry), sink, stored, unfetched);
     entry.dataset.id = Handle();  // frees the chunks that HDF5 keeps for a further read
   }
   describe(about);

@@ -32,10 +32,10 @@ class MapReader {
 
   /// Reads the next batches of sentences, several if they are small (frame_parts.h): from tensors with a
   /// dimension `sentence` their part, trimmed to the longest sentence; all others whole. The tensors go to
-  /// `sink`, groups and root attributes to `about`. False at the end; a file without sentences is a single
-  /// batch.
-  bool next_batches(std::int64_t batch, TensorMap& about, const TensorSink& sink);
-  /// Reads everything, untrimmed; tensors that can be read without HDF5 go to `stored`, unless it is empty.
+  /// `sink`, those that can be read without HDF5 to `stored`, unless it is empty; groups and root attributes
+  /// to `about`. False at the end; a file without sentences is a single batch.
+  bool next_batches(std::int64_t batch, TensorMap& about, const TensorSink& sink, const ChunkedSink& stored);
+  /// Reads everything, untrimmed, likewise.
   void whole(TensorMap& about, const TensorSink& sink, const ChunkedSink& stored);
 
   /// See FrameReader::layout().
@@ -69,6 +69,8 @@ class MapReader {
   std::vector<std::string> dims_of(const Entry& entry) const;
   std::vector<std::string> dims_from_scales(const Entry& entry) const;
   void finish_catalogue();
+  void hand_over(Entry& entry, const Window& window, const TensorSink& sink, const ChunkedSink& stored,
+                 std::uint64_t& unfetched);
   Tensor read(Entry& entry, const Window& window);
   Tensor read_values(const Entry& entry, const Window& window);
   std::optional<ChunkedTensor> find_stored(const Entry& entry, std::uint64_t& unfetched);

@@ -3,9 +3,12 @@
 #include <hdf5_hl.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <numeric>
 
+#include "io/copy_part.h"
+#include "io/fletcher32.h"
 #include "io/h5_attributes.h"
 #include "io/layout.h"
 #include "io/provenance.h"
@@ -23,10 +26,6 @@ std::vector<hsize_t> sizes_of(const Shape& shape) {
 
 bool has_sentences(const std::vector<std::string>& dims) {
   return sentence_axis_of(dims) >= 0;
-}
-
-const void* data_of(const Tensor& tensor) {
-  return with_type(tensor.dtype(), [&]<class T>(T) -> const void* { return tensor.values<T>().data(); });
 }
 
 /// Pointers to the strings, which HDF5 wants as C strings.
@@ -218,13 +217,14 @@ void MapWriter::note_dimensions(const std::string& path, const Tensor& tensor) {
 
 MapWriter::Dataset MapWriter::new_dataset(const std::string& path, DType dtype, const Shape& shape,
                                           const std::vector<std::string>& dims) {
-  Handle plist = creation_list(shape, dims, dtype);
+  Shape chunk = chunk_of(shape, dims, dtype);
+  const Handle plist = creation_list(shape, chunk, dtype);
   const Handle text = string_type();
   const hid_t type = dtype == DType::string ? text.get() : element_type(dtype).in_file;
   Handle id = own(H5Dcreate2(group(parent_of(path)), leaf_of(path).c_str(), type, space_for(shape, dims),
                              H5P_DEFAULT, plist, H5P_DEFAULT),
                   H5Dclose, where(path), ": cannot create the dataset");
-  return {std::move(id), dtype, shape, dims, {}, 0, {}};
+  return {std::move(id), dtype, shape, dims, std::move(chunk)};
 }
 
 void MapWriter::create_dataset(const std::string& path, const Tensor& tensor) {
@@ -245,15 +245,10 @@ Handle MapWriter::space_for(const Shape& shape, const std::vector<std::string>& 
              ": cannot make a dataset of shape ", to_string(shape));
 }
 
-Handle MapWriter::creation_list(const Shape& shape, const std::vector<std::string>& dims, DType dtype) const {
-  Handle plist = own(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, name_);
-  require(H5Pset_obj_track_times(plist, false), name_);
+/// Empty for what does not grow and is small.
+Shape MapWriter::chunk_of(const Shape& shape, const std::vector<std::string>& dims, DType dtype) const {
   const bool can_grow = storage_ == Storage::file && has_sentences(dims);
-  const std::int64_t bytes = element_count(shape) * element_type(dtype).bytes;
-  if (!can_grow && bytes <= kCompactBytes) {
-    if (bytes > 0) require(H5Pset_layout(plist, H5D_COMPACT), name_);
-    return plist;
-  }
+  if (!can_grow && element_count(shape) * element_type(dtype).bytes <= kCompactBytes) return {};
   Shape chunk = shape;
   for (std::size_t i = 0; i < chunk.size(); ++i) {
     if (can_grow && is_padded_dim(dims[i])) chunk[i] = even_part(chunk[i], kPaddedChunk);
@@ -262,8 +257,18 @@ Handle MapWriter::creation_list(const Shape& shape, const std::vector<std::strin
     chunk[i] = std::max<std::int64_t>(chunk[i], 1);
   }
   shrink_to_cache(chunk, element_type(dtype).bytes);
-  const std::vector<hsize_t> size = sizes_of(chunk);
-  require(H5Pset_chunk(plist, static_cast<int>(size.size()), size.data()), name_, ": cannot set chunks");
+  return chunk;
+}
+
+Handle MapWriter::creation_list(const Shape& shape, const Shape& chunk, DType dtype) const {
+  Handle plist = own(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, name_);
+  require(H5Pset_obj_track_times(plist, false), name_);
+  if (chunk.empty()) {
+    if (element_count(shape) > 0) require(H5Pset_layout(plist, H5D_COMPACT), name_);
+    return plist;
+  }
+  require(H5Pset_chunk(plist, static_cast<int>(chunk.size()), sizes_of(chunk).data()), name_,
+          ": cannot set chunks");
   if (dtype == DType::string) return plist;  // HDF5 filters no references into its heap
   require(H5Pset_fletcher32(plist), name_, ": cannot set checksums");
   return plist;
@@ -386,30 +391,66 @@ void MapWriter::grow(const std::string& path, Dataset& dataset, const Tensor& te
   }
 }
 
+/// Writes numbers as whole chunks, each with its checksum, without the copies that HDF5 makes. False, and
+/// nothing is written, if they begin within a chunk.
+bool MapWriter::write_chunks(const Dataset& dataset, const Tensor& tensor, Shape start,
+                             const std::string& place) {
+  const Shape& chunk = dataset.chunk;
+  if (chunk.empty() || tensor.dtype() == DType::string || std::endian::native != std::endian::little)
+    return false;
+  for (std::size_t i = 0; i < chunk.size(); ++i)
+    if (start[i] % chunk[i] != 0) return false;
+  // Of bytes: the last axis is that of an element.
+  const auto in_bytes = [&](Shape shape, std::int64_t last) { return shape.push_back(last), shape; };
+  const std::int64_t item = item_bytes(tensor.dtype());
+  const Shape to_shape = in_bytes(chunk, item), from_shape = in_bytes(tensor.shape(), item),
+              beginning(to_shape.size(), 0);
+  const auto bytes = static_cast<std::size_t>(element_count(to_shape));
+  chunk_.resize(bytes + kFletcherBytes);
+  Shape from = beginning;
+  while (true) {
+    Shape size = to_shape;
+    std::vector<hsize_t> at;
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
+      size[i] = std::min(chunk[i], tensor.shape()[i] - from[i]);
+      at.push_back(static_cast<hsize_t>(start[i] + from[i]));
+    }
+    const std::span<std::byte> values = std::span(chunk_).first(bytes);
+    if (size != to_shape) std::ranges::fill(values, std::byte{0});
+    copy_part<std::byte>(numbers_of(tensor), from_shape, from, values, to_shape, beginning, size);
+    put_fletcher32(values, std::span(chunk_).last<kFletcherBytes>());
+    require(H5Dwrite_chunk(dataset.id, H5P_DEFAULT, 0, at.data(), chunk_.size(), chunk_.data()), place,
+            ": cannot write");
+    std::size_t axis = chunk.size();
+    while (axis-- > 0) {
+      if ((from[axis] += chunk[axis]) < tensor.shape()[axis]) break;
+      from[axis] = 0;
+    }
+    if (axis > chunk.size()) return true;  // all axes have begun anew
+  }
+}
+
 void MapWriter::write_values(const std::string& path, Dataset& dataset, const Tensor& tensor,
                              std::int64_t at) {
   if (tensor.size() == 0) return;
-  Handle in_file = own(H5Dget_space(dataset.id), H5Sclose, where(path));
-  Handle in_memory = own(H5Scopy(in_file), H5Sclose, where(path));
-  if (!tensor.shape().empty()) {
-    std::vector<hsize_t> start(tensor.shape().size(), 0);
-    const auto axis = sentence_axis_of(dataset.dims);
-    if (axis >= 0) start[static_cast<std::size_t>(axis)] = static_cast<hsize_t>(at);
-    in_memory = select(in_file, start, sizes_of(tensor.shape()), where(path));
-  }
   const std::string place = where(path);
+  Shape start(tensor.shape().size(), 0);
+  if (const auto axis = sentence_axis_of(dataset.dims); axis >= 0) start[static_cast<std::size_t>(axis)] = at;
+  if (write_chunks(dataset, tensor, start, place)) return;
+  Handle in_file = own(H5Dget_space(dataset.id), H5Sclose, place);
+  Handle in_memory = own(H5Scopy(in_file), H5Sclose, place);
+  if (!start.empty()) in_memory = select(in_file, sizes_of(start), sizes_of(tensor.shape()), place);
   const bool is_text = tensor.dtype() == DType::string;
   const Handle text = string_type();
   const std::vector<const char*> strings = is_text ? c_strings(tensor, place) : std::vector<const char*>{};
   const Handle transfer = own(H5Pcreate(H5P_DATASET_XFER), H5Pclose, place);
   require(H5Pset_buffer(transfer, kConversionBytes, nullptr, nullptr), place);
   require(H5Dwrite(dataset.id, is_text ? text.get() : element_type(tensor.dtype()).in_memory, in_memory,
-                   in_file, transfer, is_text ? strings.data() : data_of(tensor)),
+                   in_file, transfer,
+                   is_text ? static_cast<const void*>(strings.data())
+                           : static_cast<const void*>(numbers_of(tensor).data())),
           place, ": cannot write");
-  if (!is_text) return;
-  std::vector<std::int64_t> start(tensor.shape().size(), 0);
-  if (const auto axis = sentence_axis_of(dataset.dims); axis >= 0) start[static_cast<std::size_t>(axis)] = at;
-  dataset.checksum += checksum_of(tensor.values<std::string>(), tensor.shape(), start);
+  if (is_text) dataset.checksum += checksum_of(tensor.values<std::string>(), tensor.shape(), start);
 }
 
 }  // namespace heed::io

@@ -11,6 +11,7 @@
 // Internal to lib/io.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
@@ -50,9 +51,10 @@ class MapWriter {
     DType dtype;
     Shape extent;
     std::vector<std::string> dims;
-    Attributes attributes;
+    Shape chunk;  ///< empty: compact
+    Attributes attributes = {};
     std::uint64_t checksum = 0;  ///< of strings
-    std::string digest;          ///< of the values when there is no dimension `sentence`
+    std::string digest = {};     ///< of the values when there is no dimension `sentence`
   };
   /// A dimension of a group: its current size and its scale.
   struct Dimension {
@@ -78,7 +80,9 @@ class MapWriter {
   void note_dimensions(const std::string& path, const Tensor& tensor);
   void grow(const std::string& path, Dataset& dataset, const Tensor& tensor);
   void write_values(const std::string& path, Dataset& dataset, const Tensor& tensor, std::int64_t at);
-  Handle creation_list(const Shape& shape, const std::vector<std::string>& dims, DType dtype) const;
+  bool write_chunks(const Dataset& dataset, const Tensor& tensor, Shape start, const std::string& place);
+  Shape chunk_of(const Shape& shape, const std::vector<std::string>& dims, DType dtype) const;
+  Handle creation_list(const Shape& shape, const Shape& chunk, DType dtype) const;
   Handle space_for(const Shape& shape, const std::vector<std::string>& dims) const;
   std::string where(const std::string& path) const { return name_ + ":/" + escaped(path); }
 
@@ -91,6 +95,7 @@ class MapWriter {
   std::map<std::string, Handle> groups_;
   std::map<std::string, Dataset> datasets_;
   std::map<std::string, Dimensions> dimensions_;  ///< by group path
+  std::vector<std::byte> chunk_;                  ///< as it is stored
 };
 
 }  // namespace heed::io

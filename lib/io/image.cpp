@@ -2,12 +2,15 @@
 
 #include <span>
 
+#include "io/frame_parts.h"
 #include "io/h5_file.h"
 #include "io/h5_writer.h"
 #include "io/superblock.h"
 
 namespace heed::io {
 namespace {
+
+constexpr std::size_t kMetadataBytes = 64 << 10;  // of a usual frame
 
 /// The property by which a reader splits a stream.
 void check_image(std::span<const std::byte> image, const std::string& name) {
@@ -20,7 +23,7 @@ void check_image(std::span<const std::byte> image, const std::string& name) {
 
 std::vector<std::byte> to_image(const TensorMap& map, const WriteOptions& options, InStream place,
                                 const std::string& name) {
-  NewFile file(name);
+  NewFile file(static_cast<std::size_t>(bytes_of(map)) + kMetadataBytes, name);
   {
     MapWriter writer(file.id(), Storage::image, options, name);
     writer.append(map);

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <span>
 
 #include "base/error.h"
 #include "base/paths.h"
@@ -15,8 +17,11 @@
 
 namespace heed::io {
 
-Input::Input(const std::string& path, Descriptor open, ReadOptions options, Before before)
-    : options_(std::move(options)), before_(std::move(before)) {
+Input::Input(const std::string& path, Descriptor open, std::array<int, 2> memory, ReadOptions options,
+             Before before)
+    : options_(std::move(options)),
+      before_(std::move(before)),
+      memory_{SharedBytes(memory[0]), SharedBytes(memory[1])} {
   reserve_standard_streams();
   name_ = name_of_input(path);
   if (is_array_file(path)) {
@@ -46,40 +51,35 @@ bool Input::open_as_file() {
   if (!S_ISREG(info.st_mode) || lseek(input_.get(), 0, SEEK_CUR) != 0) return false;
   const auto size = static_cast<std::uint64_t>(info.st_size);
   if (size == 0) fail(name_, ": empty: did the command that should write it fail?");
-  std::vector<std::byte> head;
-  read_bytes(input_.get(), kSuperblockBytes, head, name_);
-  const bool is_text = begins_number_rows(head);
-  const std::uint64_t length = is_text ? 0 : image_length(head, name_);
+  std::array<std::byte, kSuperblockBytes> most;
+  const auto head = std::span(most).first(std::min<std::uint64_t>(size, most.size()));
+  read_at(input_.get(), 0, head, name_);
+  const std::uint64_t length = begins_number_rows(head) ? 0 : image_length(head, name_);
   if (size < length) fail(name_, ": cut short: ", size, " of ", length, " bytes");
-  if (size > length) {
-    if (lseek(input_.get(), 0, SEEK_SET) != 0) fail_errno(name_, "cannot read");
-    return false;
-  }
+  if (size > length) return false;
   file_size_ = size;
   return true;
 }
 
-/// Reads the next frame into `image_`; false at the end of input.
+/// Reads the next frame into the other memory; false at the end of input.
 bool Input::read_image() {
-  image_.clear();
-  read_bytes(input_.get(), kSuperblockBytes, image_, name_);
-  if (image_.empty()) return false;
-  if (at_end_ && !looks_like_hdf5(image_))
-    fail(name_, ": extra bytes after the end, which are not HDF5 data");
-  if (images_ > 0 && !looks_like_hdf5(image_)) fail(name_, ": frame ", images_ + 1, " is not HDF5 data");
-  if (images_ == 0 && begins_number_rows(image_)) {
-    if (read_bytes(input_.get(), kMostNumberBytes, image_, name_) == kMostNumberBytes)
+  image_ = 1 - image_;
+  SharedBytes& image = bytes();
+  image.clear();
+  if (image.append_from(input_.get(), kSuperblockBytes, name_) == 0) return false;
+  if (at_end_ && !looks_like_hdf5(image)) fail(name_, ": extra bytes after the end, which are not HDF5 data");
+  if (images_ > 0 && !looks_like_hdf5(image)) fail(name_, ": frame ", images_ + 1, " is not HDF5 data");
+  if (images_ == 0 && begins_number_rows(image)) {
+    if (image.append_from(input_.get(), kMostNumberBytes, name_) == kMostNumberBytes)
       fail(name_, ": more than ", kMostNumberBytes,
            " bytes of text: write arrays of this size with HDF5 or NumPy");
-    rows_ = parse_number_rows(image_, name_);
+    rows_ = parse_number_rows(image, name_);
     return true;
   }
-  const std::uint64_t length = image_length(image_, name_);
-  // Memory is reserved for data that arrive, not for a claimed length.
-  image_.reserve(static_cast<std::size_t>(std::min(length, std::uint64_t{1} << 24)));
-  const std::size_t rest = static_cast<std::size_t>(length) - image_.size();
-  if (read_bytes(input_.get(), rest, image_, name_) < rest) {
-    fail(name_, ": input ended early, after ", image_.size(), " of ", length, " bytes of frame ", images_ + 1,
+  const std::uint64_t length = image_length(image, name_);
+  const std::size_t rest = static_cast<std::size_t>(length) - image.size();
+  if (image.append_from(input_.get(), rest, name_) < rest) {
+    fail(name_, ": input ended early, after ", image.size(), " of ", length, " bytes of frame ", images_ + 1,
          ": did the previous command fail?");
   }
   return true;
@@ -98,8 +98,8 @@ bool Input::next_image() {
     at_end_ = true;
     return true;
   }
-  before_(input_.get(), image_.size());
-  map_.emplace(reader_of(open_hdf5(image_, name_), image_.size()));
+  before_(input_.get(), bytes().size());
+  map_.emplace(reader_of(open_hdf5(bytes(), name_), bytes().size()));
   if (images_ > 0 && !at_end_ && (map_->is_first_of_stream() || !map_->is_heed()))
     fail(name_, ": a stream ended early, after frame ", images_,
          ", and another follows: did the command that wrote it fail?");
@@ -157,12 +157,18 @@ void Input::narrow(std::vector<std::string> only) {
   if (is_file_) open_file();
 }
 
-bool Input::next(std::int64_t batch, TensorMap& about, const TensorSink& sink) {
+/// What can be read directly: from a file or shared memory.
+const ChunkedSink& Input::direct(const ChunkedSink& stored) const {
+  static const ChunkedSink none;
+  return is_file_ || memory_[0].is_shared() ? stored : none;
+}
+
+bool Input::next(std::int64_t batch, TensorMap& about, const TensorSink& sink, const ChunkedSink& stored) {
   begins_ = false;
   if (arrays_) return next_arrays(sink);
   while (true) {
     if (is_file_) before_(input_.get(), file_size_);
-    if (map_ && map_->next_batches(batch, about, sink)) {
+    if (map_ && map_->next_batches(batch, about, sink, direct(stored))) {
       begins_ = std::exchange(awaits_first_, false);
       return true;
     }
@@ -177,7 +183,7 @@ void Input::part(const std::vector<std::string>& only, TensorMap& about, const T
   if (!map_ && !next_image()) fail(name_, ": no further frame to read");
   if (rows_) return;
   if (!only.empty()) map_->narrow(only);
-  map_->whole(about, sink, is_file_ ? stored : ChunkedSink());
+  map_->whole(about, sink, direct(stored));
 }
 
 void Input::whole(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink,
@@ -190,7 +196,7 @@ void Input::whole(const std::vector<std::string>& only, TensorMap& about, const 
   if (next_rows(sink)) return;
   TensorMap more;
   while (!is_file_ && next_image()) {
-    if (map_->next_batches(1, more, [](const std::string&, Tensor) {}))
+    if (map_->next_batches(1, more, [](const std::string&, const Tensor&) {}, {}))
       fail(name_, ": a stream of several frames where one map was expected: save it with -o first");
   }
 }

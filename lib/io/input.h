@@ -2,6 +2,7 @@
 // its reading process. Internal to lib/io.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,22 +12,25 @@
 #include "io/byte_stream.h"
 #include "io/foreign/array_file.h"
 #include "io/h5_reader.h"
+#include "io/shared_bytes.h"
 
 namespace heed::io {
 
 class Input {
  public:
   static constexpr std::uint64_t kNotHdf5 = UINT64_MAX;
-  /// As FrameReader's constructor; `open`: the descriptor of `path`, if already open. `before` is called with
+  /// As FrameReader's constructor; `open`: the descriptor of `path`, if already open; `memory`: for the frames
+  /// of a stream by turns (shared_bytes.h), not owned. `before` is called with
   /// the descriptor and the size of the file or frame that HDF5 reads next, or with kNotHdf5 before a frame's
   /// bytes are received and before files other than HDF5 are opened (for a path, descriptor -1).
   using Before = std::function<void(int, std::uint64_t)>;
-  Input(const std::string& path, Descriptor open, ReadOptions options, Before before);
+  Input(const std::string& path, Descriptor open, std::array<int, 2> memory, ReadOptions options,
+        Before before);
 
   /// As FrameReader's functions. The tensors go to `sink` one at a time, and tensors that can be read
-  /// directly from the file to `stored`; `about` receives the groups and the root attributes.
-  /// next() may give several frames as one.
-  bool next(std::int64_t batch, TensorMap& about, const TensorSink& sink);
+  /// directly from the file or the shared memory to `stored`; `about` receives the groups and the root
+  /// attributes. next() may give several frames as one.
+  bool next(std::int64_t batch, TensorMap& about, const TensorSink& sink, const ChunkedSink& stored);
   /// From HDF5, next() gives only the tensors at or below these paths, or all where there is none of them.
   void narrow(std::vector<std::string> only);
   void whole(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink,
@@ -36,12 +40,16 @@ class Input {
   void layout(TensorMap& about, const TensorSink& sink);
 
   int descriptor() const { return input_.get(); }
+  /// Whether what goes to `stored` is in the file; else it is in this image.
+  bool is_file() const { return is_file_; }
+  std::int64_t image() const { return static_cast<std::int64_t>(image_); }
   /// Whether the last result of next() was the first frame of a stream or file.
   bool begins() const { return begins_; }
   /// For a file; 0: unknown.
   std::int64_t sentences() const { return is_file_ ? map_->sentences() : 0; }
 
  private:
+  const ChunkedSink& direct(const ChunkedSink& stored) const;
   bool next_arrays(const TensorSink& sink);
   bool next_rows(const TensorSink& sink);
   MapReader reader_of(Handle file, std::uint64_t size) const;
@@ -49,6 +57,7 @@ class Input {
   void open_file();
   bool next_image();
   bool read_image();
+  SharedBytes& bytes() { return memory_[image_]; }
 
   std::string name_;
   ReadOptions options_;
@@ -56,7 +65,8 @@ class Input {
   Before before_;
   Descriptor input_;
   std::unique_ptr<ArrayFile> arrays_;  ///< of another program's file; then nothing below is used
-  std::vector<std::byte> image_;       ///< the current frame of a stream
+  std::array<SharedBytes, 2> memory_;  ///< of a stream: the current frame, and the one before
+  std::size_t image_ = 0;              ///< which of them is current
   std::optional<Tensor> rows_;         ///< numbers read as text
   std::optional<MapReader> map_;       ///< the file, or the current image of the stream
   std::uint64_t file_size_ = 0;

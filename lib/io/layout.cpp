@@ -1,6 +1,9 @@
 #include "io/layout.h"
 
+#include <type_traits>
+
 #include "base/digest.h"
+#include "io/superblock.h"
 
 namespace heed::io {
 
@@ -32,18 +35,18 @@ std::uint64_t checksum_of(std::span<const std::string> text, const Shape& shape,
   return sum;
 }
 
-std::string digest_of(const Tensor& tensor) {
-  return with_type(tensor.dtype(), [&]<class T>(T) {
-    const std::span<const T> values = tensor.values<T>();
-    if constexpr (std::is_same_v<T, std::string>) {
-      std::string all;
-      for (const std::string& s : values) all.append(s).push_back('\0');
-      return sha256_hex(all);
-    } else {
-      const auto bytes = std::as_bytes(values);
-      return sha256_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    }
+std::span<const std::byte> numbers_of(const Tensor& tensor) {
+  return with_type(tensor.dtype(), [&]<class T>(T) -> std::span<const std::byte> {
+    if constexpr (std::is_arithmetic_v<T>) return std::as_bytes(tensor.values<T>());
+    return {};
   });
+}
+
+std::string digest_of(const Tensor& tensor) {
+  if (tensor.dtype() != DType::string) return sha256_hex(text_of(numbers_of(tensor)));
+  std::string all;
+  for (const std::string& s : tensor.values<std::string>()) all.append(s).push_back('\0');
+  return sha256_hex(all);
 }
 
 }  // namespace heed::io

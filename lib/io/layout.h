@@ -33,6 +33,9 @@ inline std::int64_t item_bytes(DType dtype) {
   return with_type(dtype, []<class T>(T) { return static_cast<std::int64_t>(sizeof(T)); });
 }
 
+/// The bytes of numbers; none of strings.
+std::span<const std::byte> numbers_of(const Tensor& tensor);
+
 /// Padded dimensions, whose size may vary between batches.
 inline bool is_padded_dim(std::string_view dim) {
   return dim == "position" || dim == "query" || dim == "key" || dim == "rank";

@@ -24,14 +24,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     if (tensor.size() != element_count(tensor.shape())) std::abort();
     values += tensor.size();
   };
-  const auto open = [&] { return io::Input(file.path(), io::Descriptor(), {}, [](int, std::uint64_t) {}); };
+  const auto open = [&] {
+    return io::Input(file.path(), io::Descriptor(), {-1, -1}, {}, [](int, std::uint64_t) {});
+  };
   TensorMap about;
   try {
     io::Input input = open();
     io::FrameCutter cutter;
     for (TensorMap frames, part;;) {
       frames = TensorMap();
-      if (!input.next(1, frames, [&](const std::string& name, Tensor t) { frames.add(name, std::move(t)); }))
+      if (!input.next(1, frames, [&](const std::string& name, Tensor t) { frames.add(name, std::move(t)); },
+                      {}))
         break;
       cutter.begin(std::move(frames), "file");
       while (cutter.next(1, part))

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -57,8 +58,8 @@ std::vector<TensorMap> frames_of(const std::string& bytes, std::size_t piece = 1
     FrameReader reader(pipe.read_path());
     for (TensorMap frame; reader.next(frame);) frames.push_back(frame);
   } catch (...) {
-    std::vector<std::byte> rest;
-    read_bytes(pipe.fd[0], SIZE_MAX, rest, "rest");
+    for (std::array<std::byte, 4096> rest; read_some(pipe.fd[0], rest, "rest") > 0;) {
+    }
     producer.join();
     throw;
   }

@@ -1,0 +1,44 @@
+// The bytes of a stream as they arrive, where another process can read them. Internal to lib/io.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "io/byte_stream.h"
+
+namespace heed::io {
+
+/// Memory without a name that processes share through its descriptor. -1: the system has none to give, or
+/// limits the size of files, which would be its limit too.
+Descriptor new_shared_memory();
+
+/// Bytes in shared memory, or in that of this process if there is none. They move when they grow; throws
+/// std::bad_alloc if they cannot. Pages are kept for what comes next: the system takes longer to provide new
+/// ones than a copy takes to fill them.
+class SharedBytes {
+ public:
+  /// `memory`: from new_shared_memory(), empty, not owned.
+  explicit SharedBytes(int memory) : memory_(memory) {}
+  ~SharedBytes();
+  SharedBytes(const SharedBytes&) = delete;
+  SharedBytes& operator=(const SharedBytes&) = delete;
+
+  bool is_shared() const { return memory_ >= 0; }
+  std::size_t size() const { return size_; }
+  operator std::span<const std::byte>() const { return {begin_, size_}; }
+  void clear() { size_ = 0; }
+  void append(std::span<const std::byte> bytes);
+  /// Appends up to `count` bytes from `fd`, across short reads; fewer only at the end of input. Returns their
+  /// number. Memory grows with the bytes received, not with `count`. Throws Error naming `name`.
+  std::size_t append_from(int fd, std::size_t count, const std::string& name);
+
+ private:
+  void grow(std::size_t bytes);
+
+  int memory_;
+  std::byte* begin_ = nullptr;
+  std::size_t size_ = 0, capacity_ = 0;
+};
+
+}  // namespace heed::io
