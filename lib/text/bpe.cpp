@@ -37,14 +37,30 @@ std::vector<std::pair<std::string_view, std::int64_t>> in_order(const WordCounts
   return words;
 }
 
-BpeCodes::BpeCodes(std::vector<Merge> merges, int version) : merges_(std::move(merges)), version_(version) {
-  for (std::size_t i = 0; i < merges_.size(); ++i) {
-    const auto& [left, right] = merges_[i];
-    std::uint64_t key = key_of(intern(left), intern(right));
-    Rule rule{static_cast<std::int32_t>(i), intern(left + right)};
-    if (!rules_.emplace(key, rule).second) continue;  // the first of equal merges counts
-    origin_.emplace(left + right, i);
+BpeCodes::BpeCodes(std::vector<Merge> merges, int version) : merges_(std::move(merges)), version_(version) {}
+
+BpeCodes::Tables::Tables(const std::vector<Merge>& merges) {
+  symbols.reserve(merges.size() + merges.size() / 4);  // most symbols come from a merge
+  rules.reserve(merges.size());
+  origin.reserve(symbols.bucket_count());
+  const auto intern = [&](const std::string& symbol) {
+    const auto [found, is_new] = symbols.emplace(symbol, static_cast<std::int32_t>(symbols.size()));
+    if (is_new) origin.push_back(-1);
+    return found->second;
+  };
+  for (std::size_t i = 0; i < merges.size(); ++i) {
+    const auto& [left, right] = merges[i];
+    const std::uint64_t key = key_of(intern(left), intern(right));
+    const Rule rule{static_cast<std::int32_t>(i), intern(left + right)};
+    if (!rules.emplace(key, rule).second) continue;  // the first of equal merges counts
+    std::int32_t& from = origin[static_cast<std::size_t>(rule.merged)];
+    if (from < 0) from = rule.rank;
   }
+}
+
+const BpeCodes::Tables& BpeCodes::tables() const {
+  std::call_once(lazy_->once, [&] { lazy_->tables.emplace(merges_); });
+  return *lazy_->tables;
 }
 
 BpeCodes BpeCodes::parse(const std::vector<std::string>& lines, const std::string& name) {
@@ -72,13 +88,9 @@ std::vector<std::string> BpeCodes::lines() const {
   return list;
 }
 
-std::int32_t BpeCodes::intern(const std::string& symbol) {
-  return symbols_.emplace(symbol, static_cast<std::int32_t>(symbols_.size())).first->second;
-}
-
 std::int32_t BpeCodes::find(const std::string& symbol) const {
-  auto it = symbols_.find(symbol);
-  return it == symbols_.end() ? -1 : it->second;
+  const auto it = tables().symbols.find(symbol);
+  return it == tables().symbols.end() ? -1 : it->second;
 }
 
 std::vector<BpeCodes::Part> BpeCodes::parts_of(std::string_view word) const {
@@ -97,8 +109,8 @@ std::vector<BpeCodes::Part> BpeCodes::parts_of(std::string_view word) const {
 
 const BpeCodes::Rule* BpeCodes::rule(const Part& left, const Part& right) const {
   if (left.symbol < 0 || right.symbol < 0) return nullptr;
-  auto it = rules_.find(key_of(left.symbol, right.symbol));
-  return it == rules_.end() ? nullptr : &it->second;
+  const auto it = tables().rules.find(key_of(left.symbol, right.symbol));
+  return it == tables().rules.end() ? nullptr : &it->second;
 }
 
 /// A word whose parts are being merged. Those left form a list; `waiting_` holds the merges that fitted when
@@ -192,9 +204,10 @@ std::vector<std::string> BpeCodes::segment(std::string_view word, double dropout
 }
 
 Merge BpeCodes::split(const std::string& segment, bool final) const {
-  auto it = origin_.find(final ? segment + std::string(kEndOfWord) : segment);
-  if (it == origin_.end()) return {};
-  Merge parts = merges_[it->second];
+  const std::int32_t symbol = find(final ? segment + std::string(kEndOfWord) : segment);
+  const std::int32_t from = symbol < 0 ? -1 : tables().origin[static_cast<std::size_t>(symbol)];
+  if (from < 0) return {};
+  Merge parts = merges_[static_cast<std::size_t>(from)];
   if (final) parts.second.resize(parts.second.size() - kEndOfWord.size());
   return parts;
 }

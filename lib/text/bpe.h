@@ -5,6 +5,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -70,16 +73,25 @@ class BpeCodes {
     std::size_t begin, end;
   };
   class Word;
-  std::int32_t intern(const std::string& symbol);
+  /// What the merges are looked up in. Most tools only read pieces, so it is made when it is first needed.
+  struct Tables {
+    explicit Tables(const std::vector<Merge>& merges);
+    std::unordered_map<std::string, std::int32_t> symbols;
+    std::unordered_map<std::uint64_t, Rule> rules;
+    std::vector<std::int32_t> origin;  ///< by symbol: its merge, -1 for a character
+  };
+  struct LazyTables {
+    std::once_flag once;
+    std::optional<Tables> tables;
+  };
+  const Tables& tables() const;
   std::int32_t find(const std::string& symbol) const;
   std::vector<Part> parts_of(std::string_view word) const;
   const Rule* rule(const Part& left, const Part& right) const;
 
   std::vector<Merge> merges_;
   int version_;
-  std::unordered_map<std::string, std::int32_t> symbols_;
-  std::unordered_map<std::uint64_t, Rule> rules_;
-  std::unordered_map<std::string, std::size_t> origin_;  ///< merged symbol -> its merge
+  std::shared_ptr<LazyTables> lazy_ = std::make_shared<LazyTables>();
 };
 
 }  // namespace heed::text
