@@ -85,6 +85,10 @@ std::string coordinates_of(const TensorMap& map, const std::string& group, const
   return joined(names, " ");
 }
 
+std::string inside(const std::string& group, const std::string& name) {
+  return group.empty() ? name : group + "/" + name;
+}
+
 /// Size of the parts when `size` is cut into as few even parts of at most `most` as possible.
 std::int64_t even_part(std::int64_t size, std::int64_t most) {
   const std::int64_t parts = std::max<std::int64_t>((size + most - 1) / most, 1);
@@ -278,20 +282,80 @@ Handle MapWriter::creation_list(const Shape& shape, const Shape& chunk, DType dt
 
 void MapWriter::write_scales() {
   for (auto& [group_path, dimensions] : dimensions_) {
-    for (auto& [dim, dimension] : dimensions)
-      create_scale(group_path.empty() ? dim : group_path + "/" + dim, dim, dimension);
+    for (auto& [dim, dimension] : dimensions) create_scale(inside(group_path, dim), dim, dimension);
   }
-  if (!options_.scales) return;
+  if (options_.scales) attach_scales();
+}
+
+namespace {
+
+/// An element of a scale's REFERENCE_LIST, as the HDF5 dimension scale specification has it.
+struct ScaleUse {
+  hobj_ref_t dataset;
+  int dimension;
+};
+
+hobj_ref_t reference_to(hid_t object, const std::string& where) {
+  hobj_ref_t reference = 0;
+  require(H5Rcreate(&reference, object, ".", H5R_OBJECT, -1), where, ": cannot refer to it");
+  return reference;
+}
+
+/// A one-dimensional attribute.
+void write_list(hid_t object, const char* name, hid_t type, std::size_t size, const void* values,
+                const std::string& where) {
+  const hsize_t count = size;
+  const Handle space = own(H5Screate_simple(1, &count, nullptr), H5Sclose, where);
+  const Handle attribute = own(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                               where, ": attribute ", name);
+  require(H5Awrite(attribute, type, values), where, ": attribute ", name);
+}
+
+Handle scale_use_type(const std::string& where) {
+  Handle type = own(H5Tcreate(H5T_COMPOUND, sizeof(ScaleUse)), H5Tclose, where);
+  require(H5Tinsert(type, "dataset", HOFFSET(ScaleUse, dataset), H5T_STD_REF_OBJ), where);
+  require(H5Tinsert(type, "dimension", HOFFSET(ScaleUse, dimension), H5T_NATIVE_INT), where);
+  return type;
+}
+
+}  // namespace
+
+/// Does what H5DSattach_scale() does for one dimension after the other, which rewrites the attributes for each.
+void MapWriter::attach_scales() {
+  const Handle list_type = own(H5Tvlen_create(H5T_STD_REF_OBJ), H5Tclose, name_),
+               use_type = scale_use_type(name_);
+  struct Scale {
+    hobj_ref_t reference;
+    std::vector<ScaleUse> uses;
+  };
+  std::map<std::string, Scale> scales;  // by path
+  for (const auto& [group_path, dimensions] : dimensions_)
+    for (const auto& [dim, dimension] : dimensions) {
+      const std::string path = inside(group_path, dim);
+      scales[path] = {reference_to(dimension.scale, where(path)), {}};
+    }
   for (const auto& [path, dataset] : datasets_) {
-    for (std::size_t i = 0; i < dataset.dims.size(); ++i) {
+    const hobj_ref_t reference = reference_to(dataset.id, where(path));
+    std::vector<hvl_t> lists(dataset.dims.size(), hvl_t{0, nullptr});
+    for (std::size_t i = 0; i < lists.size(); ++i) {
       if (dataset.dims[i].empty()) continue;
       const auto [group_path, dim] = place_of(path, dataset.dims[i], dataset.extent[i]);
-      if (path == (group_path.empty() ? dim : group_path + "/" + dim)) continue;  // it is the scale
-      const Handle& scale = dimensions_.at(group_path).at(dim).scale;
-      require(H5DSattach_scale(dataset.id, scale, static_cast<unsigned>(i)), where(path),
-              ": cannot attach the scale ", escaped(dataset.dims[i]));
+      const std::string place = inside(group_path, dim);
+      if (path == place) continue;  // it is the scale
+      Scale& scale = scales.at(place);
+      scale.uses.push_back({reference, static_cast<int>(i)});
+      lists[i] = {1, &scale.reference};
     }
+    if (std::ranges::any_of(lists, [](const hvl_t& list) { return list.len > 0; }))
+      write_list(dataset.id, "DIMENSION_LIST", list_type, lists.size(), lists.data(), where(path));
   }
+  for (const auto& [group_path, dimensions] : dimensions_)
+    for (const auto& [dim, dimension] : dimensions) {
+      const std::string path = inside(group_path, dim);
+      const std::vector<ScaleUse>& uses = scales.at(path).uses;
+      if (!uses.empty())
+        write_list(dimension.scale, "REFERENCE_LIST", use_type, uses.size(), uses.data(), where(path));
+    }
 }
 
 /// netCDF's mark for the scale of a dimension without values.
@@ -323,7 +387,8 @@ void MapWriter::create_scale(const std::string& path, const std::string& dim, Di
           where(path), ": cannot mark the dimension scale");
 }
 
-/// The names of the dimensions are an attribute, which we read, and labels, which users of h5py see.
+/// The names of the dimensions are an attribute, which we read, and labels, which users of h5py see
+/// (H5DSset_label() would rewrite them for each).
 void MapWriter::describe(const Dataset& dataset, const std::string& path) {
   const auto& dims = dataset.dims;
   if (dataset.dtype == DType::string)
@@ -332,11 +397,11 @@ void MapWriter::describe(const Dataset& dataset, const std::string& path) {
   for (const auto& [name, value] : dataset.attributes) write_attribute(dataset.id, name, value, where(path));
   if (std::ranges::all_of(dims, [](const std::string& dim) { return dim.empty(); })) return;
   write_attribute(dataset.id, "dims", dims, where(path));
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i].empty()) continue;
-    require(H5DSset_label(dataset.id, static_cast<unsigned>(i), dims[i].c_str()), where(path),
-            ": cannot label a dimension");
-  }
+  std::vector<const char*> labels;
+  for (const std::string& dim : dims) labels.push_back(dim.empty() ? nullptr : dim.c_str());
+  const Handle text = own(H5Tcopy(H5T_C_S1), H5Tclose, name_);
+  require(H5Tset_size(text, H5T_VARIABLE), name_);
+  write_list(dataset.id, "DIMENSION_LABELS", text, labels.size(), labels.data(), where(path));
 }
 
 // ---- the following maps ----

@@ -72,6 +72,7 @@ class MapWriter {
                       const std::vector<std::string>& dims);
   void create_dataset(const std::string& path, const Tensor& tensor);
   void write_scales();
+  void attach_scales();
   void create_scale(const std::string& path, const std::string& dim, Dimension& dimension);
   void describe(const Dataset& dataset, const std::string& path);
   /// The dimension of a tensor: its group and the name of its scale there.
