@@ -121,8 +121,7 @@ OpenPath::OpenPath(const std::string& path, const ReadOptions& options)
     file = Descriptor(STDIN_FILENO, false);
   else if (place_of(path))
     file = open_for_reading(path);
-  for (auto* kind : {&memory.images, &memory.values})
-    for (Descriptor& one : *kind) one = new_shared_memory();
+  memory = {new_shared_memory(), new_shared_memory()};
   const pid_t tool = getpid();
   const bool is_main_thread = gettid() == tool;
   touched_pages = take_touched_pages();
@@ -210,11 +209,8 @@ Answer OpenPath::receive(const TensorSink& sink) {
 const Descriptor& OpenPath::next_place() {
   std::int64_t place = 0;
   channel->get(place);
-  if (place < 0 || place >= places) throw Channel::Closed{.is_nonsense = true};
-  const auto number = static_cast<std::size_t>(place);
-  return place < in_image    ? file
-         : place < in_values ? memory.images[number - in_image]
-                             : memory.values[number - in_values];
+  if (place < in_file || place > in_values) throw Channel::Closed{.is_nonsense = true};
+  return place == in_file ? file : place == in_image ? memory.image : memory.values;
 }
 
 std::uint64_t size_of(const Descriptor& file, const std::string& where) {

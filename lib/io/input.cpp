@@ -17,11 +17,8 @@
 
 namespace heed::io {
 
-Input::Input(const std::string& path, Descriptor open, std::array<int, 2> memory, ReadOptions options,
-             Before before)
-    : options_(std::move(options)),
-      before_(std::move(before)),
-      memory_{SharedBytes(memory[0]), SharedBytes(memory[1])} {
+Input::Input(const std::string& path, Descriptor open, int memory, ReadOptions options, Before before)
+    : options_(std::move(options)), before_(std::move(before)), image_(memory) {
   reserve_standard_streams();
   name_ = name_of_input(path);
   if (is_array_file(path)) {
@@ -61,25 +58,24 @@ bool Input::open_as_file() {
   return true;
 }
 
-/// Reads the next frame into the other memory; false at the end of input.
+/// Reads the next frame into `image_`; false at the end of input.
 bool Input::read_image() {
-  image_ = 1 - image_;
-  SharedBytes& image = bytes();
-  image.clear();
-  if (image.append_from(input_.get(), kSuperblockBytes, name_) == 0) return false;
-  if (at_end_ && !looks_like_hdf5(image)) fail(name_, ": extra bytes after the end, which are not HDF5 data");
-  if (images_ > 0 && !looks_like_hdf5(image)) fail(name_, ": frame ", images_ + 1, " is not HDF5 data");
-  if (images_ == 0 && begins_number_rows(image)) {
-    if (image.append_from(input_.get(), kMostNumberBytes, name_) == kMostNumberBytes)
+  image_.clear();
+  if (image_.append_from(input_.get(), kSuperblockBytes, name_) == 0) return false;
+  if (at_end_ && !looks_like_hdf5(image_))
+    fail(name_, ": extra bytes after the end, which are not HDF5 data");
+  if (images_ > 0 && !looks_like_hdf5(image_)) fail(name_, ": frame ", images_ + 1, " is not HDF5 data");
+  if (images_ == 0 && begins_number_rows(image_)) {
+    if (image_.append_from(input_.get(), kMostNumberBytes, name_) == kMostNumberBytes)
       fail(name_, ": more than ", kMostNumberBytes,
            " bytes of text: write arrays of this size with HDF5 or NumPy");
-    rows_ = parse_number_rows(image, name_);
+    rows_ = parse_number_rows(image_, name_);
     return true;
   }
-  const std::uint64_t length = image_length(image, name_);
-  const std::size_t rest = static_cast<std::size_t>(length) - image.size();
-  if (image.append_from(input_.get(), rest, name_) < rest) {
-    fail(name_, ": input ended early, after ", image.size(), " of ", length, " bytes of frame ", images_ + 1,
+  const std::uint64_t length = image_length(image_, name_);
+  const std::size_t rest = static_cast<std::size_t>(length) - image_.size();
+  if (image_.append_from(input_.get(), rest, name_) < rest) {
+    fail(name_, ": input ended early, after ", image_.size(), " of ", length, " bytes of frame ", images_ + 1,
          ": did the previous command fail?");
   }
   return true;
@@ -98,8 +94,8 @@ bool Input::next_image() {
     at_end_ = true;
     return true;
   }
-  before_(input_.get(), bytes().size());
-  map_.emplace(reader_of(open_hdf5(bytes(), name_), bytes().size()));
+  before_(input_.get(), image_.size());
+  map_.emplace(reader_of(open_hdf5(image_, name_), image_.size()));
   if (images_ > 0 && !at_end_ && (map_->is_first_of_stream() || !map_->is_heed()))
     fail(name_, ": a stream ended early, after frame ", images_,
          ", and another follows: did the command that wrote it fail?");
@@ -160,7 +156,7 @@ void Input::narrow(std::vector<std::string> only) {
 /// What can be read directly: from a file or shared memory.
 const ChunkedSink& Input::direct(const ChunkedSink& stored) const {
   static const ChunkedSink none;
-  return is_file_ || memory_[0].is_shared() ? stored : none;
+  return is_file_ || image_.is_shared() ? stored : none;
 }
 
 bool Input::next(std::int64_t batch, TensorMap& about, const TensorSink& sink, const ChunkedSink& stored) {

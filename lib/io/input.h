@@ -2,7 +2,6 @@
 // its reading process. Internal to lib/io.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,12 +19,11 @@ class Input {
  public:
   static constexpr std::uint64_t kNotHdf5 = UINT64_MAX;
   /// As FrameReader's constructor; `open`: the descriptor of `path`, if already open; `memory`: for the frames
-  /// of a stream by turns (shared_bytes.h), not owned. `before` is called with
+  /// of a stream (shared_bytes.h), not owned. `before` is called with
   /// the descriptor and the size of the file or frame that HDF5 reads next, or with kNotHdf5 before a frame's
   /// bytes are received and before files other than HDF5 are opened (for a path, descriptor -1).
   using Before = std::function<void(int, std::uint64_t)>;
-  Input(const std::string& path, Descriptor open, std::array<int, 2> memory, ReadOptions options,
-        Before before);
+  Input(const std::string& path, Descriptor open, int memory, ReadOptions options, Before before);
 
   /// As FrameReader's functions. The tensors go to `sink` one at a time, and tensors that can be read
   /// directly from the file or the shared memory to `stored`; `about` receives the groups and the root
@@ -40,9 +38,8 @@ class Input {
   void layout(TensorMap& about, const TensorSink& sink);
 
   int descriptor() const { return input_.get(); }
-  /// Whether what goes to `stored` is in the file; else it is in this image.
+  /// Whether what goes to `stored` is in the file; else it is in the memory.
   bool is_file() const { return is_file_; }
-  std::int64_t image() const { return static_cast<std::int64_t>(image_); }
   /// Whether the last result of next() was the first frame of a stream or file.
   bool begins() const { return begins_; }
   /// For a file; 0: unknown.
@@ -57,7 +54,6 @@ class Input {
   void open_file();
   bool next_image();
   bool read_image();
-  SharedBytes& bytes() { return memory_[image_]; }
 
   std::string name_;
   ReadOptions options_;
@@ -65,8 +61,7 @@ class Input {
   Before before_;
   Descriptor input_;
   std::unique_ptr<ArrayFile> arrays_;  ///< of another program's file; then nothing below is used
-  std::array<SharedBytes, 2> memory_;  ///< of a stream: the current frame, and the one before
-  std::size_t image_ = 0;              ///< which of them is current
+  SharedBytes image_;                  ///< the current frame of a stream
   std::optional<Tensor> rows_;         ///< numbers read as text
   std::optional<MapReader> map_;       ///< the file, or the current image of the stream
   std::uint64_t file_size_ = 0;

@@ -5,11 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <fstream>
 #include <new>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -89,32 +87,8 @@ void drop_descriptors(std::vector<int> kept) {
   close_range(static_cast<unsigned>(first), ~0U, 0);
 }
 
-/// The values of an answer, for the tool to fetch.
-class SharedValues {
- public:
-  explicit SharedValues(const SharedMemory& memory)
-      : values_{SharedBytes(memory.values[0].get()), SharedBytes(memory.values[1].get())} {}
-  /// Before an answer.
-  void begin() {
-    now_ = 1 - now_;
-    values_[now_].clear();
-  }
-  /// Where the values were put; nothing: send them.
-  std::optional<std::pair<Place, std::int64_t>> put(const Tensor& tensor) {
-    const std::span<const std::byte> bytes = numbers_of(tensor);
-    SharedBytes& values = values_[now_];
-    if (!values.is_shared() || bytes.size() < kLeast || values.size() + bytes.size() > kMost)
-      return std::nullopt;
-    const auto at = static_cast<std::int64_t>(values.size());
-    values.append(bytes);
-    return std::pair(static_cast<Place>(in_values + now_), at);
-  }
-
- private:
-  static constexpr std::size_t kLeast = 16 << 10, kMost = 64 << 20;
-  std::array<SharedBytes, 2> values_;
-  std::size_t now_ = 0;
-};
+/// Values of an answer are shared from this size, where the socket would take longer, and up to this sum.
+constexpr std::size_t kLeastShared = 16 << 10, kMostShared = 64 << 20;
 
 void serve(Channel& channel, int socket, const SharedMemory& memory, const std::string& path, Descriptor file,
            const ReadOptions& options) {
@@ -122,15 +96,13 @@ void serve(Channel& channel, int socket, const SharedMemory& memory, const std::
   bool dropped = false;
   auto drop = [&](int descriptor) {
     if (!std::exchange(dropped, true))
-      drop_descriptors({socket, descriptor, memory.images[0].get(), memory.images[1].get(),
-                        memory.values[0].get(), memory.values[1].get()});
+      drop_descriptors({socket, descriptor, memory.image.get(), memory.values.get()});
   };
-  SharedValues shared(memory);
-  Input input(path, std::move(file), {memory.images[0].get(), memory.images[1].get()}, options,
-              [&](int descriptor, std::uint64_t stored) {
-                drop(descriptor);
-                limits.set(stored);
-              });
+  SharedBytes shared(memory.values.get());
+  Input input(path, std::move(file), memory.image.get(), options, [&](int descriptor, std::uint64_t stored) {
+    drop(descriptor);
+    limits.set(stored);
+  });
   drop(input.descriptor());
   channel.put(std::int64_t{complete}), channel.put(input.sentences());
   channel.flush();
@@ -138,14 +110,16 @@ void serve(Channel& channel, int socket, const SharedMemory& memory, const std::
     channel.put(std::int64_t{tensor}), channel.put(name), channel.put(values);
   };
   auto share = [&](const std::string& name, const Tensor& values) {
-    const auto where = shared.put(values);
-    if (!where) return send(name, values);
-    channel.put(std::int64_t{shared_tensor}), channel.put(name);
-    channel.put(std::int64_t{where->first}), channel.put(where->second), channel.put_description(values);
+    const std::span<const std::byte> bytes = numbers_of(values);
+    if (!shared.is_shared() || bytes.size() < kLeastShared || shared.size() + bytes.size() > kMostShared)
+      return send(name, values);
+    channel.put(std::int64_t{shared_tensor}), channel.put(name), channel.put(std::int64_t{in_values});
+    channel.put(static_cast<std::int64_t>(shared.size())), channel.put_description(values);
+    shared.append(bytes);
   };
   auto send_place = [&](const std::string& name, const ChunkedTensor& values) {
     channel.put(std::int64_t{stored_tensor}), channel.put(name);
-    channel.put(std::int64_t{input.is_file() ? in_file : in_image + input.image()}), channel.put(values);
+    channel.put(std::int64_t{input.is_file() ? in_file : in_image}), channel.put(values);
   };
   while (true) {
     std::int64_t wanted = 0;
@@ -157,7 +131,7 @@ void serve(Channel& channel, int socket, const SharedMemory& memory, const std::
     TensorMap about;
     bool found = true;
     if (wanted == next_frames)
-      input.narrow(only), shared.begin(), found = input.next(batch, about, share, send_place);
+      input.narrow(only), shared.clear(), found = input.next(batch, about, share, send_place);
     else if (wanted == whole_map)
       input.whole(only, about, send, send_place);
     else if (wanted == part_of_map)

@@ -4,7 +4,6 @@
 // `at_end`. Internal to lib/io.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 
@@ -25,13 +24,13 @@ enum Answer : std::int64_t {
   out_of_memory
 };
 /// Where values are.
-enum Place : std::int64_t { in_file, in_image, in_values = in_image + 2, places = in_values + 2 };
+enum Place : std::int64_t { in_file, in_image, in_values };
 
-/// What the tool and the process share, so that values pass through no socket. There are two of each kind, used
-/// by turns: the process already prepares the next answer while the tool fetches the values of the one before.
+/// What the tool and the process share, so that values pass through no socket. Each answer may overwrite what
+/// the one before put there: the tool fetches that before it asks again.
 struct SharedMemory {
-  std::array<Descriptor, 2> images;  ///< the frames of a stream, as they arrive
-  std::array<Descriptor, 2> values;  ///< what was read from a file
+  Descriptor image;   ///< the frame of a stream, as it arrives
+  Descriptor values;  ///< what was read through HDF5
 };
 
 /// Bytes that any file may claim.

@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     values += tensor.size();
   };
   const auto open = [&] {
-    return io::Input(file.path(), io::Descriptor(), {-1, -1}, {}, [](int, std::uint64_t) {});
+    return io::Input(file.path(), io::Descriptor(), -1, {}, [](int, std::uint64_t) {});
   };
   TensorMap about;
   try {

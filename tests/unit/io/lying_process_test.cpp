@@ -5,12 +5,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
+#include <span>
+#include <string_view>
+#include <tuple>
 
 #include "io/channel.h"
 #include "io/columns.h"
 #include "io/frame_stream.h"
+#include "io/reading_process.h"
 #include "samples.h"
 #include "support/error_of.h"
 
@@ -19,8 +25,6 @@ using namespace heed::io;
 using namespace heed::io::test;
 
 namespace {
-
-constexpr std::int64_t kTensor = 0, kPlaces = 1, kComplete = 2;  // what answers begin with (frame_reader.cpp)
 
 /// What the processes say that begin while one of these is there, after they have said that they have opened
 /// the file.
@@ -44,7 +48,7 @@ class Lie {
         socket = fd;
     Channel channel(socket);
     try {
-      channel.put(kComplete), channel.put(std::int64_t{0}), channel.flush();
+      channel.put(std::int64_t{complete}), channel.put(std::int64_t{0}), channel.flush();
       hear(channel);
       words_(channel);
       channel.flush();
@@ -67,16 +71,38 @@ std::string zeros(const TemporaryFolder& folder, std::size_t size) {
 constexpr std::int64_t kValues = 200'000;
 constexpr std::size_t kFileBytes = 1 << 20;  // more than 200,000 values of 4 bytes, less than twice as many
 
+void put_word(Channel& channel, Answer word, const std::string& path) {
+  channel.put(std::int64_t{word}), channel.put(path);
+}
+
+/// A float32 tensor of which the process says that it lies in shared memory.
+void put_shared(Channel& channel, std::int64_t place, std::int64_t at, std::int64_t values) {
+  put_word(channel, shared_tensor, "x/values"), channel.put(place), channel.put(at);
+  channel.put(std::int64_t{0}), channel.put(Shape{values}), channel.put(std::vector<std::string>()),
+      channel.put(Attributes());
+}
+
+/// The memory that the process shares with the tool: first what is for images, then what is for values.
+int shared_memory(int which) {
+  for (int fd = 3; fd < 1024; ++fd) {
+    std::array<char, 64> name{};
+    if (readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), name.data(), name.size() - 1) > 0 &&
+        std::string_view(name.data()).starts_with("/memfd:heed") && which-- == 0)
+      return fd;
+  }
+  return -1;
+}
+
 void end_answer(Channel& channel) {
-  channel.put(kComplete), channel.put(std::int64_t{1});
+  channel.put(std::int64_t{complete}), channel.put(std::int64_t{1});
   channel.put(std::map<std::string, Group>()), channel.put(Attributes());
 }
 
 void put_addresses(Channel& channel, std::vector<std::int64_t> addresses, Attributes attributes) {
   const std::int64_t count = std::ssize(addresses);
-  Tensor tensor = Tensor::of<std::int64_t>(std::move(addresses), {count}, {"chunk"});
-  tensor.attributes = std::move(attributes);
-  channel.put(kTensor), channel.put(std::string("corpus/source/ids")), channel.put(tensor);
+  Tensor places = Tensor::of<std::int64_t>(std::move(addresses), {count}, {"chunk"});
+  places.attributes = std::move(attributes);
+  put_word(channel, Answer::tensor, "corpus/source/ids"), channel.put(places);
   end_answer(channel);
 }
 
@@ -98,9 +124,9 @@ BOOST_AUTO_TEST_CASE(what_could_be_true_is_believed) {
   const std::string path = zeros(folder, kFileBytes);
   {
     const Lie lie([](Channel& channel) {
-      channel.put(kPlaces), channel.put(std::string("model/a"));
+      put_word(channel, stored_tensor, "model/a"), channel.put(std::int64_t{in_file});
       channel.put(ChunkedTensor{DType::f32, {kValues}, {}, {}, kValues, {100}});
-      channel.put(kTensor), channel.put(std::string("model/b"));
+      put_word(channel, tensor, "model/b");
       channel.put(Tensor::of<float>(std::vector<float>(kValues, 1.0f), {kValues}));
       end_answer(channel);
     });
@@ -120,13 +146,13 @@ BOOST_AUTO_TEST_CASE(what_could_be_true_is_believed) {
 BOOST_AUTO_TEST_CASE(every_answer_begins_anew) {
   TemporaryFolder folder;
   const Lie lie([](Channel& channel) {
-    const Tensor tensor = Tensor::of<float>(std::vector<float>(kValues), {kValues});
+    const Tensor values = Tensor::of<float>(std::vector<float>(kValues), {kValues});
     for (int answer = 0; answer < 2; ++answer) {
       if (answer > 0) Lie::hear(channel);
-      channel.put(kPlaces), channel.put(std::string("model/a"));
+      put_word(channel, stored_tensor, "model/a"), channel.put(std::int64_t{in_file});
       channel.put(ChunkedTensor{DType::f32, {kValues}, {}, {}, kValues, {100}});
       for (int i = 0; i < 120; ++i)
-        channel.put(kTensor), channel.put("model/" + std::to_string(i)), channel.put(tensor);
+        put_word(channel, tensor, "model/" + std::to_string(i)), channel.put(values);
       end_answer(channel);
       channel.flush();
     }
@@ -140,7 +166,7 @@ BOOST_AUTO_TEST_CASE(places_that_together_are_more_than_the_file_are_refused) {
   const std::string path = zeros(folder, kFileBytes);
   const Lie lie([](Channel& channel) {
     for (int i = 0; i < 1000; ++i) {
-      channel.put(kPlaces), channel.put("model/" + std::to_string(i));
+      put_word(channel, stored_tensor, "model/" + std::to_string(i)), channel.put(std::int64_t{in_file});
       channel.put(ChunkedTensor{DType::f32, {kValues}, {}, {}, kValues, {100}});
     }
     end_answer(channel);
@@ -159,7 +185,7 @@ BOOST_AUTO_TEST_CASE(more_than_a_file_of_that_size_is_worth_is_refused) {
   const std::string damaged = "zeros.h5: damaged HDF5 data: the HDF5 library returned impossible values";
   {
     const Lie lie([](Channel& channel) {  // 4 TiB, none of which come
-      channel.put(kTensor), channel.put(std::string("model/a")), channel.put(std::int64_t{0});
+      put_word(channel, tensor, "model/a"), channel.put(std::int64_t{0});
       channel.put(Shape{std::int64_t{1} << 40}), channel.put(std::vector<std::string>()),
           channel.put(Attributes());
     });
@@ -167,7 +193,7 @@ BOOST_AUTO_TEST_CASE(more_than_a_file_of_that_size_is_worth_is_refused) {
   }
   {
     const Lie lie([](Channel& channel) {
-      channel.put(kTensor), channel.put(std::int64_t{1} << 41);  // a name
+      channel.put(std::int64_t{tensor}), channel.put(std::int64_t{1} << 41);  // a name
     });
     check_fails([&] { FrameReader(path).whole(); }, {damaged});
   }
@@ -181,9 +207,9 @@ BOOST_AUTO_TEST_CASE(more_than_a_file_of_that_size_is_worth_is_refused) {
   std::int64_t came = 0;
   const auto take = [&](const std::string&, const Tensor& tensor) { came += 4 * tensor.size(); };
   const Lie lie([](Channel& channel) {  // many that could each be true
-    const Tensor tensor = Tensor::of<float>(std::vector<float>(kValues), {kValues});
+    const Tensor values = Tensor::of<float>(std::vector<float>(kValues), {kValues});
     for (int i = 0; i < 1000; ++i)
-      channel.put(kTensor), channel.put("model/" + std::to_string(i)), channel.put(tensor);
+      put_word(channel, tensor, "model/" + std::to_string(i)), channel.put(values);
     end_answer(channel);
   });
   check_fails([&] { FrameReader(path).whole({}, take); }, {damaged});
@@ -194,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_frame_of_tensors_with_different_sentences_is_refused) {
   TemporaryFolder folder;
   const Lie lie([](Channel& channel) {
     for (const std::int64_t sentences : {100, 1}) {
-      channel.put(kTensor), channel.put("x/" + std::to_string(sentences));
+      put_word(channel, tensor, "x/" + std::to_string(sentences));
       channel.put(Tensor::zeros<std::int32_t>({sentences}, {"sentence"}));
     }
     end_answer(channel);
@@ -202,6 +228,41 @@ BOOST_AUTO_TEST_CASE(a_frame_of_tensors_with_different_sentences_is_refused) {
   FrameReader reader(zeros(folder, kFileBytes));
   TensorMap frame;
   check_fails([&] { reader.next(frame); }, {"zeros.h5: its tensors differ in their number of sentences"});
+}
+
+BOOST_AUTO_TEST_CASE(values_that_shared_memory_cannot_have_are_refused) {
+  TemporaryFolder folder;
+  const std::string path = zeros(folder, kFileBytes);
+  const std::vector<float> values(1000, 2.5f);
+  const auto error = [&](std::int64_t place, std::int64_t at, std::int64_t count) {
+    const Lie lie([=](Channel& channel) {
+      const auto bytes = std::as_bytes(std::span(values));
+      if (pwrite(shared_memory(1), bytes.data(), bytes.size(), 0) != std::ssize(bytes)) return;
+      put_shared(channel, place, at, count);
+      end_answer(channel);
+    });
+    return heed::test::error_of([&] {
+      TensorMap frame;
+      FrameReader(path).next(frame);
+      BOOST_TEST(std::ranges::count(frame.at("x/values").values<float>(), 2.5f) == count);
+    });
+  };
+  const std::string impossible = "the HDF5 library returned impossible values";
+  BOOST_TEST(error(in_values, 0, 1000) == "no error");
+  BOOST_TEST(error(in_values, 400, 900) == "no error");
+  for (const auto& [place, at, count] :
+       {std::tuple<std::int64_t, std::int64_t, std::int64_t>{in_values, 0, 1001},
+        {in_values, 4, 1000},
+        {in_values, 4000, 1},
+        {in_values, -4, 1},
+        {in_values, std::numeric_limits<std::int64_t>::min(), 1},
+        {in_values, 0, std::int64_t{1} << 40},
+        {in_image, 0, 1},
+        {-1, 0, 1},
+        {in_values + 1, 0, 1}}) {
+    const std::string what = error(place, at, count);
+    BOOST_TEST(what.find(impossible) != std::string::npos, what);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(columns_that_a_file_cannot_have_are_refused) {
