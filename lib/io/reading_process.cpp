@@ -111,11 +111,11 @@ void serve(Channel& channel, int socket, const SharedMemory& memory, const std::
   };
   auto share = [&](const std::string& name, const Tensor& values) {
     const std::span<const std::byte> bytes = numbers_of(values);
-    if (!shared.is_shared() || bytes.size() < kLeastShared || shared.size() + bytes.size() > kMostShared)
-      return send(name, values);
+    const auto at = static_cast<std::int64_t>(shared.size());
+    const bool is_apt = bytes.size() >= kLeastShared && shared.size() + bytes.size() <= kMostShared;
+    if (!shared.is_shared() || !is_apt || !shared.append(bytes)) return send(name, values);
     channel.put(std::int64_t{shared_tensor}), channel.put(name), channel.put(std::int64_t{in_values});
-    channel.put(static_cast<std::int64_t>(shared.size())), channel.put_description(values);
-    shared.append(bytes);
+    channel.put(at), channel.put_description(values);
   };
   auto send_place = [&](const std::string& name, const ChunkedTensor& values) {
     channel.put(std::int64_t{stored_tensor}), channel.put(name);

@@ -13,8 +13,7 @@ namespace heed::io {
 /// limits the size of files, which would be its limit too.
 Descriptor new_shared_memory();
 
-/// Bytes in shared memory, or in that of this process if there is none. They move when they grow; throws
-/// std::bad_alloc if they cannot. Pages are kept for what comes next: the system takes longer to provide new
+/// Bytes in shared memory, or in that of this process if there is none. They move when they grow. Pages are kept for what comes next: the system takes longer to provide new
 /// ones than a copy takes to fill them.
 class SharedBytes {
  public:
@@ -28,13 +27,14 @@ class SharedBytes {
   std::size_t size() const { return size_; }
   operator std::span<const std::byte>() const { return {begin_, size_}; }
   void clear() { size_ = 0; }
-  void append(std::span<const std::byte> bytes);
+  /// False, and nothing is appended, if there is no memory for them.
+  bool append(std::span<const std::byte> bytes);
   /// Appends up to `count` bytes from `fd`, across short reads; fewer only at the end of input. Returns their
-  /// number. Memory grows with the bytes received, not with `count`. Throws Error naming `name`.
+  /// number. Memory grows with the bytes received, not with `count`. Throws Error naming `name`, or std::bad_alloc.
   std::size_t append_from(int fd, std::size_t count, const std::string& name);
 
  private:
-  void grow(std::size_t bytes);
+  bool grow(std::size_t bytes);
 
   int memory_;
   std::byte* begin_ = nullptr;

@@ -67,12 +67,18 @@ class Faults(TensorsTest):
         for call, error, words in (("pwrite64", "ENOSPC", "No space left"), ("ftruncate", "ENOSPC", "No space left"),
                                    ("fsync", "EIO", "Input/output error"), ("rename", "EIO", "Input/output error")):
             for n in range(1, 1000):
-                done = subprocess.run([strace, "-f", "-o", log, "-e", f"trace={call}", "-e", f"inject={call}:error={error}:when={n}",
+                done = subprocess.run([strace, "-f", "-o", log, "-y", "-e", f"trace={call}", "-e", f"inject={call}:error={error}:when={n}",
                                        self.program, "copy", self.sample, target], stderr=subprocess.PIPE, timeout=60,
                                       env=environment)
                 with open(log) as file:
-                    if "(INJECTED)" not in file.read():
-                        break
+                    injected = [line for line in file if "(INJECTED)" in line]
+                if not injected:
+                    break
+                if "memfd:" in injected[0]:  # memory of both processes that cannot grow: the socket does
+                    self.assertEqual((done.returncode, done.stderr), (0, b""), (call, n))
+                    self.assertEqual(self.tensors("copy", target, "-"), self.tensors("copy", self.sample, "-"))
+                    os.unlink(target)
+                    continue
                 # The folder is synced after the rename: that failure comes when the file is in place.
                 in_place = call == "fsync" and n == 2
                 self.assertEqual(done.returncode, 1, (call, n, done.stderr))
