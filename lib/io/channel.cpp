@@ -39,10 +39,14 @@ void Channel::send_all(const char* bytes, std::size_t count) {
   }
 }
 
+void Channel::spend(std::uint64_t bytes) {
+  if (bytes > allowed_) throw Closed{.is_nonsense = true};
+  allowed_ -= bytes;
+}
+
 void Channel::get_bytes(void* bytes, std::size_t count) {
   char* to = static_cast<char*>(bytes);
-  if (count > allowed_) throw Closed{.is_nonsense = true};
-  allowed_ -= count;
+  spend(count);
   while (true) {
     const std::size_t ready = std::min(count, filled_ - read_);
     to = std::copy_n(in_.get() + read_, ready, to);
@@ -135,7 +139,7 @@ Tensor Channel::get_numbers(std::uint64_t room, const std::function<void(std::sp
     if constexpr (std::is_same_v<T, std::string>)
       throw Closed{.is_nonsense = true};
     else
-      values(std::as_writable_bytes(numbers)), allowed_ -= std::min(allowed_, numbers.size_bytes());
+      spend(numbers.size_bytes()), values(std::as_writable_bytes(numbers));
   });
 }
 

@@ -31,6 +31,9 @@ class Channel {
   /// invalid. Initially unlimited.
   void allow(std::uint64_t bytes) { allowed_ = bytes; }
 
+  /// Counts bytes of the other end that come by another way. Throws Closed if there are too many.
+  void spend(std::uint64_t bytes);
+
   void put_bytes(const void* bytes, std::size_t count);
   void get_bytes(void* bytes, std::size_t count);
   void flush();

@@ -20,6 +20,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "base/error.h"
@@ -103,7 +104,7 @@ struct OpenPath {
 
  private:
   bool is_open = false;
-  bool has_asked = false;  ///< for the next frame; nothing else is asked after a frame
+  bool has_asked = false;  ///< for the next frame, by the last call of ask()
   std::int64_t sentences = 0;
 };
 
@@ -230,6 +231,7 @@ Tensor OpenPath::fetch_stored(const std::string& path) {
   if (!is_possible(stored, size) || (fetched += stored_bytes(stored)) > size)
     fail(where, ": its values cannot lie in a file of ", size,
          " bytes: damaged, or cut short while it was read");
+  if (&from != &file) channel->spend(stored_bytes(stored));  // the process chooses the size of what it shares
   return fetch(std::move(stored), from.get(), where);
 }
 
@@ -250,6 +252,8 @@ bool OpenPath::ask(Wanted wanted, TensorMap& map, const std::vector<std::string>
   await_open();
   map = TensorMap();
   if (!process.is_running()) fail(name, ": cannot continue reading after an error");
+  if (has_asked && wanted != next_frames)
+    throw std::logic_error("FrameReader: only next() may follow next()");
   try {
     if (!std::exchange(has_asked, false)) put_question(wanted, only);
     if (receive(sink) == at_end) return false;

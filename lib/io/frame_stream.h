@@ -48,7 +48,7 @@ class FrameReader {
   /// Reads the next frame: at most `batch` sentences, padded to the longest of them. Tensors without a
   /// dimension `sentence` come with every frame. False after the last one. Throws Error if the frame does not
   /// continue the previous one, or was made by another model or vocabulary, or, being part of the same text,
-  /// by other commands.
+  /// by other commands. No other function that reads may follow it.
   bool next(TensorMap& frame);
   /// The rest of the input as one map, untrimmed; from HDF5, unless `only` is empty, only the tensors at or
   /// below these paths, overriding the options. Throws Error if a stream has several frames.

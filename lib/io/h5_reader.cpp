@@ -513,13 +513,14 @@ std::optional<ChunkedTensor> MapReader::find_stored(const Entry& entry, std::uin
   if (H5Tequal(type, element_type(dataset.dtype).in_file) <= 0) return std::nullopt;
   for (std::size_t i = 1; i < dataset.chunk.size(); ++i)
     if (dataset.chunk[i] != dataset.shape[i]) return std::nullopt;
-  // Chunks beyond the dataset would exceed the budget; and HDF5 scans all chunks for each lookup.
-  constexpr std::int64_t most_chunks = 4096;
-  if (dataset.chunk[0] > dataset.shape[0] || (dataset.shape[0] - 1) / dataset.chunk[0] >= most_chunks)
-    return std::nullopt;
   const std::int64_t values = element_count(dataset.chunk);  // whose bytes the budget has, so no overflow
   const std::uint64_t bytes = static_cast<std::uint64_t>(values * dataset.item_bytes);
   if (bytes > kMostFetchedChunk) return std::nullopt;
+  // Chunks beyond the dataset would exceed the budget; and HDF5 scans all chunks for each lookup, which must
+  // take less time than to read the chunk.
+  const std::int64_t most_chunks = std::min<std::int64_t>(4096, static_cast<std::int64_t>(bytes / 64));
+  if (dataset.chunk[0] > dataset.shape[0] || (dataset.shape[0] - 1) / dataset.chunk[0] >= most_chunks)
+    return std::nullopt;
   ChunkedTensor stored{dataset.dtype, dataset.shape, entry.dims, entry.attributes, values, {}};
   std::vector<hsize_t> at(dataset.chunk.size(), 0);
   for (; std::cmp_less(at[0], dataset.shape[0]); at[0] += static_cast<hsize_t>(dataset.chunk[0])) {

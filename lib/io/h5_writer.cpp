@@ -293,6 +293,7 @@ namespace {
 struct ScaleUse {
   hobj_ref_t dataset;
   int dimension;
+  int padding = 0;  // which is written too
 };
 
 hobj_ref_t reference_to(hid_t object, const std::string& where) {
@@ -343,7 +344,7 @@ void MapWriter::attach_scales() {
       const std::string place = inside(group_path, dim);
       if (path == place) continue;  // it is the scale
       Scale& scale = scales.at(place);
-      scale.uses.push_back({reference, static_cast<int>(i)});
+      scale.uses.push_back({.dataset = reference, .dimension = static_cast<int>(i)});
       lists[i] = {1, &scale.reference};
     }
     if (std::ranges::any_of(lists, [](const hvl_t& list) { return list.len > 0; }))

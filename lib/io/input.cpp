@@ -153,18 +153,13 @@ void Input::narrow(std::vector<std::string> only) {
   if (is_file_) open_file();
 }
 
-/// What can be read directly: from a file or shared memory.
-const ChunkedSink& Input::direct(const ChunkedSink& stored) const {
-  static const ChunkedSink none;
-  return is_file_ || image_.is_shared() ? stored : none;
-}
-
 bool Input::next(std::int64_t batch, TensorMap& about, const TensorSink& sink, const ChunkedSink& stored) {
   begins_ = false;
   if (arrays_) return next_arrays(sink);
   while (true) {
     if (is_file_) before_(input_.get(), file_size_);
-    if (map_ && map_->next_batches(batch, about, sink, direct(stored))) {
+    if (map_ &&
+        map_->next_batches(batch, about, sink, is_file_ || !image_.is_shared() ? ChunkedSink() : stored)) {
       begins_ = std::exchange(awaits_first_, false);
       return true;
     }
@@ -179,7 +174,7 @@ void Input::part(const std::vector<std::string>& only, TensorMap& about, const T
   if (!map_ && !next_image()) fail(name_, ": no further frame to read");
   if (rows_) return;
   if (!only.empty()) map_->narrow(only);
-  map_->whole(about, sink, direct(stored));
+  map_->whole(about, sink, is_file_ || image_.is_shared() ? stored : ChunkedSink());
 }
 
 void Input::whole(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink,
@@ -188,7 +183,8 @@ void Input::whole(const std::vector<std::string>& only, TensorMap& about, const 
     next_arrays(sink);
     return;
   }
-  part(only, about, sink, stored);
+  part(only, about, sink,
+       is_file_ ? stored : ChunkedSink());  // a further image would overwrite what is fetched
   if (next_rows(sink)) return;
   TensorMap more;
   while (!is_file_ && next_image()) {

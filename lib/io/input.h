@@ -46,7 +46,6 @@ class Input {
   std::int64_t sentences() const { return is_file_ ? map_->sentences() : 0; }
 
  private:
-  const ChunkedSink& direct(const ChunkedSink& stored) const;
   bool next_arrays(const TensorSink& sink);
   bool next_rows(const TensorSink& sink);
   MapReader reader_of(Handle file, std::uint64_t size) const;

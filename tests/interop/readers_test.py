@@ -50,6 +50,20 @@ class Readers(TensorsTest):
         numpy.testing.assert_array_equal(weights[6:, :, :, :2, :1], ramp(3, 3, 2, 2, 1))
         self.assertFalse(weights[:4, :, :, 6:].any() or weights[:4, ..., 5:].any() or weights[6:, ..., 1:].any())
 
+    def test_many_chunks_of_a_few_bytes_are_read_in_time(self):
+        """HDF5 scans all chunks to find one, so that is not for these; the process that reads has some 3 s."""
+        path = self.path("chunks.h5")
+        values = ramp(4096, 1)
+        with h5py.File(path, "w", libver="v110") as f:
+            for i in range(30):
+                f.create_dataset(f"x{i}", data=values, chunks=(1, 1), fletcher32=True)
+        with open(path, "rb") as file:
+            piped = self.tensors("copy", "-", "-", input=file.read())
+        for image in piped, self.tensors("copy", path, "-"):
+            with h5py.File(io.BytesIO(image), "r") as f:
+                self.assertEqual(len(f), 30)
+                numpy.testing.assert_array_equal(f["x29"][()], values)
+
     def test_h5py_sees_nexus_groups_and_scales(self):
         with h5py.File(self.sample(), "r") as f:
             self.assertEqual(text(f, "default"), "attention")

@@ -265,6 +265,33 @@ BOOST_AUTO_TEST_CASE(values_that_shared_memory_cannot_have_are_refused) {
   }
 }
 
+// The process can make it as large as it likes, and zeros fit their checksum.
+BOOST_AUTO_TEST_CASE(an_image_larger_than_the_file_is_worth_is_refused) {
+  TemporaryFolder folder;
+  const auto error = [&](std::size_t chunks) {
+    const Lie lie([=](Channel& channel) {
+      if (ftruncate(shared_memory(0), off_t{1} << 30) != 0) return;
+      constexpr std::int64_t values = 1 << 20;
+      put_word(channel, stored_tensor, "x/values"), channel.put(std::int64_t{in_image});
+      channel.put(ChunkedTensor{DType::f32,
+                                {static_cast<std::int64_t>(chunks), values},
+                                {},
+                                {},
+                                values,
+                                std::vector<std::int64_t>(chunks, 0)});
+      end_answer(channel);
+    });
+    return heed::test::error_of([&] {
+      TensorMap frame;
+      FrameReader(zeros(folder, kFileBytes)).next(frame);
+      BOOST_TEST(frame.at("x/values").size() == static_cast<std::int64_t>(chunks) << 20);
+    });
+  };
+  BOOST_TEST(error(20) == "no error");
+  const std::string refused = error(40);
+  BOOST_TEST(refused.find("the HDF5 library returned impossible values") != std::string::npos, refused);
+}
+
 BOOST_AUTO_TEST_CASE(columns_that_a_file_cannot_have_are_refused) {
   TemporaryFolder folder;
   const std::string path = zeros(folder, kFileBytes);
