@@ -145,13 +145,13 @@ Tensor Channel::get_numbers(std::uint64_t room, const std::function<void(std::sp
 
 void Channel::put(const ChunkedTensor& tensor) {
   put(static_cast<std::int64_t>(tensor.dtype)), put(tensor.shape), put(tensor.dims), put(tensor.attributes);
-  put(tensor.chunk_values), put(tensor.addresses);
+  put(tensor.chunk), put(tensor.start), put(tensor.addresses);
 }
 
 void Channel::get(ChunkedTensor& tensor) {
   tensor.dtype = get_dtype();
   get(tensor.shape), get(tensor.dims), get(tensor.attributes);
-  get(tensor.chunk_values), get(tensor.addresses);
+  get(tensor.chunk), get(tensor.start), get(tensor.addresses);
 }
 
 }  // namespace heed::io

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "io/byte_stream.h"
+#include "io/copy_part.h"
 #include "io/fletcher32.h"
 #include "io/layout.h"
 
@@ -23,50 +24,87 @@ std::uint64_t bytes_of(DType dtype) {
 
 }  // namespace
 
-bool are_possible(std::int64_t values, std::int64_t chunk_values, std::uint64_t item_bytes,
+bool are_possible(std::int64_t chunks, std::int64_t chunk_values, std::uint64_t item_bytes,
                   std::span<const std::int64_t> addresses, std::uint64_t file_size) {
-  if (values < 0 || chunk_values <= 0) return false;
-  if (static_cast<std::uint64_t>(chunk_values) > kMostFetchedChunk / item_bytes) return false;
+  if (chunk_values <= 0 || static_cast<std::uint64_t>(chunk_values) > kMostFetchedChunk / item_bytes)
+    return false;
   const std::uint64_t chunk_bytes = static_cast<std::uint64_t>(chunk_values) * item_bytes + kFletcherBytes;
-  return values / chunk_values + (values % chunk_values != 0) == std::ssize(addresses) &&
-         addresses.size() <= file_size / chunk_bytes &&
+  return chunks == std::ssize(addresses) && addresses.size() <= file_size / chunk_bytes &&
          std::ranges::all_of(addresses, [&](std::int64_t address) {
            return address >= 0 && static_cast<std::uint64_t>(address) <= file_size - chunk_bytes;
          });
 }
 
 bool is_possible(const ChunkedTensor& stored, std::uint64_t file_size) {
-  if (stored.dtype >= DType::string) return false;
-  std::int64_t values = 1;
-  for (const std::int64_t size : stored.shape)
-    if (size <= 0 || __builtin_mul_overflow(values, size, &values)) return false;
-  return stored.chunk_values <= values &&
-         are_possible(values, stored.chunk_values, bytes_of(stored.dtype), stored.addresses, file_size);
+  const std::size_t rank = stored.shape.size();
+  if (stored.dtype >= DType::string || stored.chunk.size() != rank || stored.start.size() != rank)
+    return false;
+  std::int64_t chunks = 1, chunk_values = 1;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::int64_t size = stored.shape[i], chunk = stored.chunk[i], start = stored.start[i];
+    std::int64_t end = 0;
+    if (size <= 0 || chunk <= 0 || start < 0 || start >= chunk || __builtin_add_overflow(start, size, &end) ||
+        __builtin_mul_overflow(chunks, (end - 1) / chunk + 1, &chunks) ||
+        __builtin_mul_overflow(chunk_values, chunk, &chunk_values))
+      return false;
+  }
+  return are_possible(chunks, chunk_values, bytes_of(stored.dtype), stored.addresses, file_size);
 }
 
 std::uint64_t stored_bytes(const ChunkedTensor& stored) {
   const std::uint64_t chunk =
-      static_cast<std::uint64_t>(stored.chunk_values) * bytes_of(stored.dtype) + kFletcherBytes;
+      static_cast<std::uint64_t>(element_count(stored.chunk)) * bytes_of(stored.dtype) + kFletcherBytes;
   return stored.addresses.size() * chunk;
 }
+
+namespace {
+
+/// Reads one chunk after the other into the bytes of a tensor.
+void fetch_chunks(const ChunkedTensor& stored, int file, std::span<std::byte> values,
+                  const std::string& where) {
+  // Of bytes: the last axis is that of a value.
+  const auto in_bytes = [&](Shape shape, std::int64_t last) { return shape.push_back(last), shape; };
+  const std::int64_t item = item_bytes(stored.dtype);
+  const Shape shape = in_bytes(stored.shape, item), chunk = in_bytes(stored.chunk, item),
+              start = in_bytes(stored.start, 0);
+  const auto chunk_bytes = static_cast<std::size_t>(element_count(chunk));
+  // Chunks of whole rows are read where they belong.
+  const bool are_rows = std::ranges::count(start, 0) == std::ssize(start) &&
+                        std::equal(chunk.begin() + 1, chunk.end(), shape.begin() + 1, shape.end());
+  std::vector<std::byte> apart;
+  std::array<std::byte, kFletcherBytes> sum;
+  Shape begin(shape.size(), 0);  // of the chunk's part in the tensor
+  for (const std::int64_t address : stored.addresses) {
+    Shape within(shape.size(), 0), size(shape.size());
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      if (begin[i] == 0) within[i] = start[i];
+      size[i] = std::min(chunk[i] - within[i], shape[i] - begin[i]);
+    }
+    const bool in_place = are_rows && size == chunk;
+    if (!in_place) apart.resize(chunk_bytes);
+    const std::span<std::byte> bytes =
+        in_place ? values.subspan(static_cast<std::size_t>(begin[0] / chunk[0]) * chunk_bytes, chunk_bytes)
+                 : std::span(apart);
+    read_at(file, static_cast<std::uint64_t>(address), bytes, where);
+    read_at(file, static_cast<std::uint64_t>(address) + chunk_bytes, sum, where);
+    if (!fits_fletcher32(bytes, sum))
+      fail(where, ": values from ", to_string(Shape(begin.begin(), begin.end() - 1)),
+           " on do not fit their checksum: damaged");
+    if (!in_place) copy_part<std::byte>(bytes, chunk, within, values, shape, begin, size);
+    for (std::size_t i = shape.size(); i-- > 0;) {
+      if ((begin[i] += size[i]) < shape[i]) break;
+      begin[i] = 0;
+    }
+  }
+}
+
+}  // namespace
 
 Tensor fetch(ChunkedTensor stored, int file, const std::string& where) {
   Tensor tensor = with_type(stored.dtype, [&]<class T>(T) -> Tensor {
     if constexpr (std::is_arithmetic_v<T>) {
-      const auto count = static_cast<std::size_t>(element_count(stored.shape)),
-                 chunk = static_cast<std::size_t>(stored.chunk_values);
-      std::vector<T> values(stored.addresses.size() * chunk);
-      for (std::size_t i = 0; i < stored.addresses.size(); ++i) {
-        const auto address = static_cast<std::uint64_t>(stored.addresses[i]);
-        const auto bytes = std::as_writable_bytes(std::span(values).subspan(i * chunk, chunk));
-        std::array<std::byte, kFletcherBytes> sum;
-        read_at(file, address, bytes, where);
-        read_at(file, address + bytes.size(), sum, where);
-        if (!fits_fletcher32(bytes, sum))
-          fail(where, ": values ", i * chunk, " to ", std::min((i + 1) * chunk, count) - 1,
-               " do not fit their checksum: damaged");
-      }
-      values.resize(count);
+      std::vector<T> values(static_cast<std::size_t>(element_count(stored.shape)));
+      fetch_chunks(stored, file, std::as_writable_bytes(std::span(values)), where);
       return Tensor::of<T>(std::move(values), std::move(stored.shape), std::move(stored.dims));
     }
     fail(where, ": strings are not stored in chunks");

@@ -17,23 +17,21 @@ struct ChunkedTensor {
   Shape shape;
   std::vector<std::string> dims;
   Attributes attributes;
-  /// Values per chunk, each followed by its Fletcher-32. Chunks are whole rows, so the values of one continue
-  /// those of the one before. The last may be padded, but no chunk has more values than the tensor.
-  std::int64_t chunk_values = 0;
-  std::vector<std::int64_t> addresses;
+  Shape chunk;  ///< sizes of a chunk, which a Fletcher-32 follows
+  Shape start;  ///< where the tensor begins within the first of the chunks that hold it
+  std::vector<std::int64_t> addresses;  ///< of those chunks, in row-major order
 };
 
 /// Larger chunks are left to HDF5.
 inline constexpr std::uint64_t kMostFetchedChunk = std::uint64_t{1} << 26;
 
-/// Whether a file of `file_size` bytes can hold `values` values in chunks of `chunk_values`, each with a
-/// Fletcher-32 checksum, at these addresses. If not, a damaged file misled the process that sent the
-/// addresses.
-bool are_possible(std::int64_t values, std::int64_t chunk_values, std::uint64_t item_bytes,
+/// Whether a file of `file_size` bytes can hold `chunks` chunks of `chunk_values` values, each with a Fletcher-32
+/// checksum, at these addresses. If not, a damaged file misled the process that sent the addresses.
+bool are_possible(std::int64_t chunks, std::int64_t chunk_values, std::uint64_t item_bytes,
                   std::span<const std::int64_t> addresses, std::uint64_t file_size);
 /// Whether a tensor can be stored as described in a file of that size.
 bool is_possible(const ChunkedTensor& stored, std::uint64_t file_size);
-/// Bytes of its chunks and checksums in the file.
+/// Bytes of its chunks and checksums in the file; not less than the tensor has.
 std::uint64_t stored_bytes(const ChunkedTensor& stored);
 
 /// Reads the tensor, which must be possible, from a file descriptor at any offset. Throws Error beginning

@@ -207,9 +207,9 @@ MappedColumns::MappedColumns(const std::string& path) : name_(escaped(path)) {
                                                           number_of(addresses.attributes, "chunk"),
                                                           number_of(addresses.attributes, "item_bytes"),
                                                           std::vector<std::atomic<bool>>(values.size())});
-    if ((storage->item_bytes != 2 && storage->item_bytes != 4) ||
-        !are_possible(storage->size, storage->chunk, static_cast<std::uint64_t>(storage->item_bytes),
-                      storage->addresses, size_))
+    if ((storage->item_bytes != 2 && storage->item_bytes != 4) || storage->size < 0 || storage->chunk <= 0 ||
+        !are_possible(storage->size / storage->chunk + (storage->size % storage->chunk != 0), storage->chunk,
+                      static_cast<std::uint64_t>(storage->item_bytes), storage->addresses, size_))
       fail(storage->where, ": lies beyond the end of the file: cut short, or changed while it was opened");
     columns_.emplace_back(column, Column(std::move(storage)));
   }

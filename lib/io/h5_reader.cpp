@@ -1,6 +1,7 @@
 #include "io/h5_reader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -501,43 +502,58 @@ std::optional<std::int64_t> address_of_chunk(const CheckedDataset& dataset, cons
 
 }  // namespace
 
-/// Nothing for values that HDF5 must convert, inflate, fill in or gather, nor for more than the file's
-/// `unfetched` bytes.
-std::optional<ChunkedTensor> MapReader::find_stored(const Entry& entry, std::uint64_t& unfetched) {
+/// Nothing for values that HDF5 must convert, inflate or fill in, for a part of chunks that are much larger, nor
+/// for more than the file's `unfetched` bytes.
+std::optional<ChunkedTensor> MapReader::find_stored(const Entry& entry, const Window& window,
+                                                    std::uint64_t& unfetched) {
   const CheckedDataset& dataset = entry.dataset;
-  if (dataset.dtype == DType::string || dataset.is_bool || !has_plain_chunks(dataset) ||
-      element_count(dataset.shape) == 0)
-    return std::nullopt;
+  if (dataset.dtype == DType::string || dataset.is_bool || !has_plain_chunks(dataset)) return std::nullopt;
   const std::string place = where(entry.path);
   Handle type = own(H5Dget_type(dataset.id), H5Tclose, place, ": cannot read its type");
   if (H5Tequal(type, element_type(dataset.dtype).in_file) <= 0) return std::nullopt;
-  for (std::size_t i = 1; i < dataset.chunk.size(); ++i)
-    if (dataset.chunk[i] != dataset.shape[i]) return std::nullopt;
   const std::int64_t values = element_count(dataset.chunk);  // whose bytes the budget has, so no overflow
   const std::uint64_t bytes = static_cast<std::uint64_t>(values * dataset.item_bytes);
   if (bytes > kMostFetchedChunk) return std::nullopt;
-  // Chunks beyond the dataset would exceed the budget; and HDF5 scans all chunks for each lookup, which must
-  // take less time than to read the chunk.
-  const std::int64_t most_chunks = std::min<std::int64_t>(4096, static_cast<std::int64_t>(bytes / 64));
-  if (dataset.chunk[0] > dataset.shape[0] || (dataset.shape[0] - 1) / dataset.chunk[0] >= most_chunks)
-    return std::nullopt;
-  ChunkedTensor stored{dataset.dtype, dataset.shape, entry.dims, entry.attributes, values, {}};
-  std::vector<hsize_t> at(dataset.chunk.size(), 0);
-  for (; std::cmp_less(at[0], dataset.shape[0]); at[0] += static_cast<hsize_t>(dataset.chunk[0])) {
+  ChunkedTensor stored{dataset.dtype, {}, entry.dims, entry.attributes, dataset.chunk, {}, {}};
+  std::vector<hsize_t> first, end;  // of the chunks, by their first elements
+  double all = 1, needed = 1;       // chunks
+  for (std::size_t i = 0; i < window.size(); ++i) {
+    const auto [from, count] = window[i];
+    const std::int64_t chunk = dataset.chunk[i];
+    // Chunks beyond the dataset would exceed the budget.
+    if (count == 0 || chunk > dataset.shape[i]) return std::nullopt;
+    stored.shape.push_back(count);
+    stored.start.push_back(from % chunk);
+    first.push_back(static_cast<hsize_t>(from - from % chunk));
+    end.push_back(static_cast<hsize_t>(from + count));
+    all *= std::ceil(static_cast<double>(dataset.shape[i]) / static_cast<double>(chunk));
+    needed *= std::ceil(static_cast<double>(from % chunk + count) / static_cast<double>(chunk));
+  }
+  // HDF5 scans all chunks to find one, which must take less time than to read it.
+  if (all > std::min(4096.0, static_cast<double>(bytes) / 64)) return std::nullopt;
+  const std::int64_t part = element_count(stored.shape);
+  if (needed * static_cast<double>(values) > 4 * static_cast<double>(part)) return std::nullopt;
+  std::vector<hsize_t> at = first;
+  for (bool more = true; more;) {
     const auto address = address_of_chunk(dataset, at, bytes, place);
     if (!address) return std::nullopt;
     stored.addresses.push_back(*address);
+    more = false;
+    for (std::size_t i = at.size(); i-- > 0 && !more;) {
+      at[i] += static_cast<hsize_t>(dataset.chunk[i]);
+      more = at[i] < end[i];
+      if (!more) at[i] = first[i];
+    }
   }
   if (stored_bytes(stored) > unfetched) return std::nullopt;  // a dataset of several names
   unfetched -= stored_bytes(stored);
-  budget_.take(element_count(dataset.shape) * dataset.item_bytes, place);
+  budget_.take(part * dataset.item_bytes, place);
   return stored;
 }
 
 void MapReader::hand_over(Entry& entry, const Window& window, const TensorSink& sink,
                           const ChunkedSink& stored, std::uint64_t& unfetched) {
-  const bool is_whole = stored && window == whole_window(entry);
-  if (auto found = is_whole ? find_stored(entry, unfetched) : std::nullopt)
+  if (auto found = stored ? find_stored(entry, window, unfetched) : std::nullopt)
     stored(entry.path, std::move(*found));
   else
     sink(entry.path, read(entry, window));

@@ -73,7 +73,8 @@ class MapReader {
                  std::uint64_t& unfetched);
   Tensor read(Entry& entry, const Window& window);
   Tensor read_values(const Entry& entry, const Window& window);
-  std::optional<ChunkedTensor> find_stored(const Entry& entry, std::uint64_t& unfetched);
+  std::optional<ChunkedTensor> find_stored(const Entry& entry, const Window& window,
+                                           std::uint64_t& unfetched);
   void check_strings(Entry& entry);
   void expect_checksum(const Entry& entry, std::uint64_t sum) const;
   Window whole_window(const Entry& entry) const;

@@ -159,7 +159,7 @@ bool Input::next(std::int64_t batch, TensorMap& about, const TensorSink& sink, c
   while (true) {
     if (is_file_) before_(input_.get(), file_size_);
     if (map_ &&
-        map_->next_batches(batch, about, sink, is_file_ || !image_.is_shared() ? ChunkedSink() : stored)) {
+        map_->next_batches(batch, about, sink, is_file_ || image_.is_shared() ? stored : ChunkedSink())) {
       begins_ = std::exchange(awaits_first_, false);
       return true;
     }

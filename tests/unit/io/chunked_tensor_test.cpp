@@ -8,6 +8,7 @@
 
 #include "io/byte_stream.h"
 #include "io/fletcher32.h"
+#include "io/frame_parts.h"
 #include "io/frame_stream.h"
 #include "samples.h"
 #include "support/error_of.h"
@@ -28,14 +29,13 @@ Tensor noise(Shape shape, std::mt19937& random, int fill) {
 }
 
 ChunkedTensor two_chunks() {
-  return {DType::f32, {3, 5}, {"input", "output"}, {}, 10, {100, 200}};
+  return {DType::f32, {3, 5}, {"input", "output"}, {}, {2, 5}, {0, 0}, {100, 200}};
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(chunked_tensor)
 
-// HDF5 wrote the sums; the reader has it fetch those of files, not those of pipes.
 BOOST_AUTO_TEST_CASE(values_in_chunks_are_those_that_were_written) {
   TemporaryFolder folder;
   std::mt19937 random(1);
@@ -62,6 +62,52 @@ BOOST_AUTO_TEST_CASE(values_in_chunks_are_those_that_were_written) {
     });
     BOOST_TEST(came.size() == 6);
     BOOST_TEST(read_map(path).tensors().size() == 6);
+  }
+}
+
+// Frames of a file are parts of its chunks: along sentence, position and layer they begin and end anywhere.
+BOOST_AUTO_TEST_CASE(parts_of_chunks_are_those_that_were_written) {
+  TemporaryFolder folder;
+  std::mt19937 random(4);
+  constexpr std::int64_t sentences = 203, widest = 37;
+  const std::vector<std::string> dims{"sentence", "layer", "position", "dim"};
+  TensorMap map;
+  map.add("x/values", Tensor::of<float>(std::vector<float>(sentences * 2 * widest * 60),
+                                        {sentences, 2, widest, 60}, dims));
+  map.add("x/length",
+          Tensor::of<std::int32_t>(std::vector<std::int32_t>(sentences), {sentences}, {"sentence"}));
+  for (float& value : map.at("x/values").values<float>()) value = static_cast<float>(random() % 1000);
+  for (std::int32_t& length : map.at("x/length").values<std::int32_t>())
+    length = static_cast<std::int32_t>(1 + random() % widest);
+  const std::string path = folder / "x.h5";
+  {
+    FrameWriter writer(path);
+    FrameCutter cutter;
+    cutter.begin(map, "x");
+    for (TensorMap part; cutter.next(1 + static_cast<std::int64_t>(random() % 90), part);) writer.write(part);
+    writer.finish();
+  }
+  for (const std::int64_t batch : {1, 5, 16, 64, 500}) {
+    FrameReader reader(path, {.batch = batch});
+    std::int64_t at = 0;
+    for (TensorMap frame; reader.next(frame);) {
+      const Tensor& came = frame.at("x/values");
+      const Shape& shape = came.shape();
+      for (std::int64_t s = 0; s < shape[0]; ++s)
+        for (std::int64_t layer = 0; layer < 2; ++layer)
+          for (std::int64_t i = 0; i < shape[2]; ++i) {
+            const auto from = static_cast<std::ptrdiff_t>(((s * 2 + layer) * shape[2] + i) * 60),
+                       to = static_cast<std::ptrdiff_t>((((at + s) * 2 + layer) * widest + i) * 60);
+            const bool is_there =
+                i < map.at("x/length").values<std::int32_t>()[static_cast<std::size_t>(at + s)];
+            if (!is_there) continue;
+            BOOST_REQUIRE(std::equal(came.values<float>().begin() + from,
+                                     came.values<float>().begin() + from + 60,
+                                     map.at("x/values").values<float>().begin() + to));
+          }
+      at += shape[0];
+    }
+    BOOST_TEST(at == sentences);
   }
 }
 
@@ -116,9 +162,9 @@ BOOST_AUTO_TEST_CASE(what_a_file_cannot_have_is_not_believed) {
     return !is_possible(stored, size);
   };
   BOOST_TEST(wrong([](ChunkedTensor& s) { s.dtype = DType::string; }));
-  BOOST_TEST(wrong([](ChunkedTensor& s) { s.chunk_values = 0; }));
-  BOOST_TEST(wrong([](ChunkedTensor& s) { s.chunk_values = -10; }));
-  BOOST_TEST(wrong([](ChunkedTensor& s) { s.chunk_values = INT64_MAX; }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.chunk[0] = 0; }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.chunk[0] = -2; }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.chunk[1] = INT64_MAX; }));
   BOOST_TEST(wrong([](ChunkedTensor& s) { s.addresses[0] = -1; }));
   BOOST_TEST(wrong([](ChunkedTensor& s) { s.addresses[1] = INT64_MAX; }));
   BOOST_TEST(wrong([](ChunkedTensor& s) { s.addresses.pop_back(); }));
@@ -126,10 +172,13 @@ BOOST_AUTO_TEST_CASE(what_a_file_cannot_have_is_not_believed) {
   BOOST_TEST(wrong([](ChunkedTensor& s) { s.shape = {0, 5}; }));
   BOOST_TEST(wrong([](ChunkedTensor& s) { s.shape = {-3, -5}; }));
   BOOST_TEST(wrong([](ChunkedTensor& s) { s.shape = {INT64_MAX, 2}; }));
-  BOOST_TEST(wrong([](ChunkedTensor& s) {  // a chunk of more than all values
-    s.shape = {1, 5};
-    s.addresses.pop_back();
-  }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.chunk.pop_back(); }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.start.push_back(0); }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.start[0] = -1; }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.start[0] = 2; }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.start[1] = 1; }));  // then there are four chunks
+  BOOST_TEST(!wrong([](ChunkedTensor& s) { s.start[0] = 1; }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.shape[0] = INT64_MAX, s.start[0] = 1; }));
   // Many chunks at one place would make much of a small file.
   BOOST_TEST(wrong([](ChunkedTensor& s) {
     s.shape = {100, 5};

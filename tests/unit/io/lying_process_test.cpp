@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(what_could_be_true_is_believed) {
   {
     const Lie lie([](Channel& channel) {
       put_word(channel, stored_tensor, "model/a"), channel.put(std::int64_t{in_file});
-      channel.put(ChunkedTensor{DType::f32, {kValues}, {}, {}, kValues, {100}});
+      channel.put(ChunkedTensor{DType::f32, {kValues}, {}, {}, {kValues}, {0}, {100}});
       put_word(channel, tensor, "model/b");
       channel.put(Tensor::of<float>(std::vector<float>(kValues, 1.0f), {kValues}));
       end_answer(channel);
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(every_answer_begins_anew) {
     for (int answer = 0; answer < 2; ++answer) {
       if (answer > 0) Lie::hear(channel);
       put_word(channel, stored_tensor, "model/a"), channel.put(std::int64_t{in_file});
-      channel.put(ChunkedTensor{DType::f32, {kValues}, {}, {}, kValues, {100}});
+      channel.put(ChunkedTensor{DType::f32, {kValues}, {}, {}, {kValues}, {0}, {100}});
       for (int i = 0; i < 120; ++i)
         put_word(channel, tensor, "model/" + std::to_string(i)), channel.put(values);
       end_answer(channel);
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(places_that_together_are_more_than_the_file_are_refused) {
   const Lie lie([](Channel& channel) {
     for (int i = 0; i < 1000; ++i) {
       put_word(channel, stored_tensor, "model/" + std::to_string(i)), channel.put(std::int64_t{in_file});
-      channel.put(ChunkedTensor{DType::f32, {kValues}, {}, {}, kValues, {100}});
+      channel.put(ChunkedTensor{DType::f32, {kValues}, {}, {}, {kValues}, {0}, {100}});
     }
     end_answer(channel);
   });
@@ -277,7 +277,8 @@ BOOST_AUTO_TEST_CASE(an_image_larger_than_the_file_is_worth_is_refused) {
                                 {static_cast<std::int64_t>(chunks), values},
                                 {},
                                 {},
-                                values,
+                                {1, values},
+                                {0, 0},
                                 std::vector<std::int64_t>(chunks, 0)});
       end_answer(channel);
     });
