@@ -4,9 +4,7 @@
 // holds as they are in memory from there (chunked_tensor.h), others of a frame from shared memory. Each frame is
 // asked for before it is needed, so that the process reads while the tool works on the frame before.
 
-#include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -17,7 +15,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <stdexcept>
