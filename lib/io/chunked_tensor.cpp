@@ -37,7 +37,8 @@ bool are_possible(std::int64_t chunks, std::int64_t chunk_values, std::uint64_t 
 
 bool is_possible(const ChunkedTensor& stored, std::uint64_t file_size) {
   const std::size_t rank = stored.shape.size();
-  if (stored.dtype >= DType::string || stored.chunk.size() != rank || stored.start.size() != rank)
+  if (stored.dtype >= DType::string || rank > kMaxRank || stored.chunk.size() != rank ||
+      stored.start.size() != rank)
     return false;
   std::int64_t chunks = 1, chunk_values = 1;
   for (std::size_t i = 0; i < rank; ++i) {
@@ -72,7 +73,6 @@ void fetch_chunks(const ChunkedTensor& stored, int file, std::span<std::byte> va
   const bool are_rows = std::ranges::count(start, 0) == std::ssize(start) &&
                         std::equal(chunk.begin() + 1, chunk.end(), shape.begin() + 1, shape.end());
   std::vector<std::byte> apart;
-  std::array<std::byte, kFletcherBytes> sum;
   Shape begin(shape.size(), 0);  // of the chunk's part in the tensor
   for (const std::int64_t address : stored.addresses) {
     Shape within(shape.size(), 0), size(shape.size());
@@ -80,17 +80,24 @@ void fetch_chunks(const ChunkedTensor& stored, int file, std::span<std::byte> va
       if (begin[i] == 0) within[i] = start[i];
       size[i] = std::min(chunk[i] - within[i], shape[i] - begin[i]);
     }
-    const bool in_place = are_rows && size == chunk;
-    if (!in_place) apart.resize(chunk_bytes);
-    const std::span<std::byte> bytes =
-        in_place ? values.subspan(static_cast<std::size_t>(begin[0] / chunk[0]) * chunk_bytes, chunk_bytes)
-                 : std::span(apart);
-    read_at(file, static_cast<std::uint64_t>(address), bytes, where);
-    read_at(file, static_cast<std::uint64_t>(address) + chunk_bytes, sum, where);
-    if (!fits_fletcher32(bytes, sum))
-      fail(where, ": values from ", to_string(Shape(begin.begin(), begin.end() - 1)),
-           " on do not fit their checksum: damaged");
-    if (!in_place) copy_part<std::byte>(bytes, chunk, within, values, shape, begin, size);
+    const auto at = static_cast<std::uint64_t>(address);
+    bool is_sound;
+    if (are_rows && size == chunk) {
+      const auto bytes =
+          values.subspan(static_cast<std::size_t>(begin[0] / chunk[0]) * chunk_bytes, chunk_bytes);
+      std::array<std::byte, kFletcherBytes> sum;
+      read_at(file, at, bytes, where);
+      read_at(file, at + chunk_bytes, sum, where);
+      is_sound = fits_fletcher32(bytes, sum);
+    } else {
+      apart.resize(chunk_bytes + kFletcherBytes);
+      read_at(file, at, apart, where);
+      const auto bytes = std::span<const std::byte>(apart).first(chunk_bytes);
+      is_sound = fits_fletcher32(bytes, std::span<const std::byte>(apart).last<kFletcherBytes>());
+      if (is_sound) copy_part<std::byte>(bytes, chunk, within, values, shape, begin, size);
+    }
+    if (!is_sound)
+      fail(where, ": values in the chunk at byte ", address, " do not fit their checksum: damaged");
     for (std::size_t i = shape.size(); i-- > 0;) {
       if ((begin[i] += size[i]) < shape[i]) break;
       begin[i] = 0;

@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "base/shape.h"
+#include "io/layout.h"
 
 namespace heed::io {
 namespace {
 
-constexpr int kMaxRank = 8;
 constexpr std::size_t kMaxName = 1024;
 constexpr std::uint64_t kHonestDeflateRatio =
     64;  // deflate can reach 1032, tensors that are worth reading do not
@@ -73,7 +74,8 @@ Shape checked_shape(hid_t dataset, const std::string& where) {
   if (kind == H5S_NULL) fail(where, ": has no shape (null dataspace)");
   const int rank = H5Sget_simple_extent_ndims(space);
   require(rank, where, ": cannot read its shape");
-  if (rank > kMaxRank) fail(where, ": has ", rank, " dimensions, at most ", kMaxRank, " are read");
+  if (std::cmp_greater(rank, kMaxRank))
+    fail(where, ": has ", rank, " dimensions, at most ", kMaxRank, " are read");
   std::vector<hsize_t> size(static_cast<std::size_t>(rank));
   require(H5Sget_simple_extent_dims(space, size.data(), nullptr), where, ": cannot read its shape");
   Shape shape;

@@ -438,7 +438,7 @@ void MapReader::describe(TensorMap& about) const {
 /// with a chunk of the largest tensor, so that each chunk is read once.
 std::int64_t MapReader::sentences_at_once(std::int64_t batch) const {
   batch = std::max<std::int64_t>(batch, 1);
-  double bytes = 1, largest = 0;  // of a sentence
+  double bytes = 0, largest = 0;  // of a sentence
   std::int64_t chunk = batch;
   for (const Entry& entry : entries_) {
     if (entry.sentence_axis < 0) continue;
@@ -451,7 +451,8 @@ std::int64_t MapReader::sentences_at_once(std::int64_t batch) const {
     largest = here;
     chunk = entry.dataset.chunk[axis];
   }
-  const std::int64_t most = std::min(static_cast<std::int64_t>(kBytesRead / bytes), kSentencesRead);
+  const std::int64_t most =
+      std::min(static_cast<std::int64_t>(kBytesRead / std::max(bytes, 1.0)), kSentencesRead);
   const std::int64_t step = chunk % batch == 0 && chunk <= most ? chunk : batch;
   return std::max(batch, (at_ + most) / step * step - at_);
 }

@@ -18,6 +18,7 @@
 namespace heed::io {
 
 inline constexpr std::string_view kSentenceDim = "sentence";
+inline constexpr std::size_t kMaxRank = 8;  ///< more dimensions are not read
 
 /// The first axis of that name, or -1.
 inline std::ptrdiff_t axis_of(const std::vector<std::string>& dims, std::string_view dim) {
