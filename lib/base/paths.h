@@ -18,6 +18,11 @@ inline std::string parent_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
+/// What is named `name` within `parent`, of which "" is the root.
+inline std::string inside(const std::string& parent, const std::string& name) {
+  return parent.empty() ? name : parent + "/" + name;
+}
+
 /// The last part of a path.
 inline std::string leaf_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);

@@ -1,10 +1,7 @@
 #include "io/chunked_tensor.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <span>
 #include <type_traits>
 

@@ -235,14 +235,15 @@ void MapReader::list(hid_t root) {
 void MapReader::walk(hid_t group, const std::string& path, int depth) {
   if (depth > kMaxDepth) fail(where(path), ": groups nested deeper than ", kMaxDepth);
   if (!path.empty()) read_group(group, path);
-  const auto inner = [&](const std::string& name) { return path.empty() ? name : path + "/" + name; };
   for_each_object(
       group, path.empty() ? name_ + ":" : where(path),
-      [&](const std::string& name) { return name == kTitle || leads_to_wanted(options_.only, inner(name)); },
+      [&](const std::string& name) {
+        return name == kTitle || leads_to_wanted(options_.only, inside(path, name));
+      },
       [&](const std::string& name, H5I_type_t kind, Handle object) {
         if (++objects_ > kMaxObjects) fail(name_, ": more than ", kMaxObjects, " objects");
-        if (kind == H5I_GROUP) walk(object, inner(name), depth + 1);
-        if (kind == H5I_DATASET) add_dataset(inner(name), path, std::move(object));
+        if (kind == H5I_GROUP) walk(object, inside(path, name), depth + 1);
+        if (kind == H5I_DATASET) add_dataset(inside(path, name), path, std::move(object));
       });
 }
 

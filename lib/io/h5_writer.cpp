@@ -85,10 +85,6 @@ std::string coordinates_of(const TensorMap& map, const std::string& group, const
   return joined(names, " ");
 }
 
-std::string inside(const std::string& group, const std::string& name) {
-  return group.empty() ? name : group + "/" + name;
-}
-
 /// Size of the parts when `size` is cut into as few even parts of at most `most` as possible.
 std::int64_t even_part(std::int64_t size, std::int64_t most) {
   const std::int64_t parts = std::max<std::int64_t>((size + most - 1) / most, 1);
@@ -459,7 +455,7 @@ void MapWriter::grow(const std::string& path, Dataset& dataset, const Tensor& te
 
 /// Writes numbers as whole chunks, each with its checksum, without the copies that HDF5 makes. False, and
 /// nothing is written, if they begin within a chunk.
-bool MapWriter::write_chunks(const Dataset& dataset, const Tensor& tensor, Shape start,
+bool MapWriter::write_chunks(const Dataset& dataset, const Tensor& tensor, const Shape& start,
                              const std::string& place) {
   const Shape& chunk = dataset.chunk;
   if (chunk.empty() || tensor.dtype() == DType::string || std::endian::native != std::endian::little)
@@ -474,7 +470,7 @@ bool MapWriter::write_chunks(const Dataset& dataset, const Tensor& tensor, Shape
   const auto bytes = static_cast<std::size_t>(element_count(to_shape));
   chunk_.resize(bytes + kFletcherBytes);
   Shape from = beginning;
-  while (true) {
+  for (bool more = true; more;) {
     Shape size = to_shape;
     std::vector<hsize_t> at;
     for (std::size_t i = 0; i < chunk.size(); ++i) {
@@ -487,13 +483,13 @@ bool MapWriter::write_chunks(const Dataset& dataset, const Tensor& tensor, Shape
     put_fletcher32(values, std::span(chunk_).last<kFletcherBytes>());
     require(H5Dwrite_chunk(dataset.id, H5P_DEFAULT, 0, at.data(), chunk_.size(), chunk_.data()), place,
             ": cannot write");
-    std::size_t axis = chunk.size();
-    while (axis-- > 0) {
-      if ((from[axis] += chunk[axis]) < tensor.shape()[axis]) break;
-      from[axis] = 0;
+    more = false;
+    for (std::size_t i = chunk.size(); i-- > 0 && !more;) {
+      more = (from[i] += chunk[i]) < tensor.shape()[i];
+      if (!more) from[i] = 0;
     }
-    if (axis > chunk.size()) return true;  // all axes have begun anew
   }
+  return true;
 }
 
 void MapWriter::write_values(const std::string& path, Dataset& dataset, const Tensor& tensor,

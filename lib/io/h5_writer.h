@@ -81,7 +81,8 @@ class MapWriter {
   void note_dimensions(const std::string& path, const Tensor& tensor);
   void grow(const std::string& path, Dataset& dataset, const Tensor& tensor);
   void write_values(const std::string& path, Dataset& dataset, const Tensor& tensor, std::int64_t at);
-  bool write_chunks(const Dataset& dataset, const Tensor& tensor, Shape start, const std::string& place);
+  bool write_chunks(const Dataset& dataset, const Tensor& tensor, const Shape& start,
+                    const std::string& place);
   Shape chunk_of(const Shape& shape, const std::vector<std::string>& dims, DType dtype) const;
   Handle creation_list(const Shape& shape, const Shape& chunk, DType dtype) const;
   Handle space_for(const Shape& shape, const std::vector<std::string>& dims) const;

@@ -158,8 +158,7 @@ bool Input::next(std::int64_t batch, TensorMap& about, const TensorSink& sink, c
   if (arrays_) return next_arrays(sink);
   while (true) {
     if (is_file_) before_(input_.get(), file_size_);
-    if (map_ &&
-        map_->next_batches(batch, about, sink, is_file_ || image_.is_shared() ? stored : ChunkedSink())) {
+    if (map_ && map_->next_batches(batch, about, sink, can_be_fetched() ? stored : ChunkedSink())) {
       begins_ = std::exchange(awaits_first_, false);
       return true;
     }
@@ -174,7 +173,7 @@ void Input::part(const std::vector<std::string>& only, TensorMap& about, const T
   if (!map_ && !next_image()) fail(name_, ": no further frame to read");
   if (rows_) return;
   if (!only.empty()) map_->narrow(only);
-  map_->whole(about, sink, is_file_ || image_.is_shared() ? stored : ChunkedSink());
+  map_->whole(about, sink, can_be_fetched() ? stored : ChunkedSink());
 }
 
 void Input::whole(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink,

@@ -46,6 +46,7 @@ class Input {
   std::int64_t sentences() const { return is_file_ ? map_->sentences() : 0; }
 
  private:
+  bool can_be_fetched() const { return is_file_ || image_.is_shared(); }
   bool next_arrays(const TensorSink& sink);
   bool next_rows(const TensorSink& sink);
   MapReader reader_of(Handle file, std::uint64_t size) const;

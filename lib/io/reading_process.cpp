@@ -72,8 +72,8 @@ class Limits {
   Limit memory_{RLIMIT_DATA}, seconds_{RLIMIT_CPU};
 };
 
-/// Keeps only the standard streams and what is listed, -1 for none: other ends of pipes must close when the
-/// tool closes them, and output of a dying library must not appear as a message of heed.
+/// Keeps only what is listed, -1 for none, and gives other standard streams to /dev/null: other ends of pipes
+/// must close when the tool closes them, and output of a dying library must not appear as a message of heed.
 void drop_descriptors(std::vector<int> kept) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})

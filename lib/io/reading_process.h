@@ -33,7 +33,7 @@ struct SharedMemory {
   Descriptor values;  ///< what was read through HDF5
 };
 
-/// Bytes that any file may claim.
+/// Bytes of memory that any file may take, however small it is.
 inline constexpr std::uint64_t kFreeBytes = std::uint64_t{64} << 20;
 
 /// Reads `path` for the process at the other end of `socket`, until that or this ends. Call it right after a
