@@ -100,20 +100,29 @@ struct AttentionResult {
   std::span<const T> scores;   ///< scaled, with bias, before mask and softmax
   std::span<const T> bias;
 };
+/// Keys that serve many calls, laid out for them, sentence after sentence; either or none (kernels.h).
+template <class T>
+struct KeysAhead {
+  Var<T> transposed;  ///< transposed_keys
+  Var<T> pairs;       ///< pair_rows, with the values
+};
 /// Dot-product attention of every sentence's queries over its own keys, head by head: q [query rows, n_heads
 /// * d_k], k [key rows, n_kv_heads * d_k], v [key rows, n_kv_heads * d_v]. With `edit` there are no gradients.
 /// `bias` [2 reach + 1, n_heads] or none: row reach + r is added to the scores of keys whose position is the query's
-/// plus r, the last query and the last key of a sentence being at one position. `k_transposed`: transposed_keys of k,
-/// where the same keys serve many calls; or none.
+/// plus r, the last query and the last key of a sentence being at one position.
 template <class T>
 AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& queries, const Packing& keys,
                              const AttentionOptions& options, const AttentionEdit<T>* edit = nullptr,
-                             Var<T> bias = {}, Var<T> k_transposed = {});
+                             Var<T> bias = {}, const KeysAhead<T>& ahead = {});
 
-/// The keys k [key rows, d] of every sentence transposed, sentence after sentence, each dense [d, transposed_width]
-/// (kernels.h). No gradient.
+/// Lays out the keys k [key rows, d] of every sentence, and values. No gradient.
 template <class T>
-Var<T> transposed_keys(Var<T> k, const Packing& keys);
+KeysAhead<T> keys_ahead(Var<T> k, const Packing& keys);
+/// The same in half the memory: k and v are values of rounded_to_bfloat16, d is even.
+KeysAhead<float> keys_ahead_in_pairs(Var<float> k, Var<float> v, const Packing& keys);
+
+/// x rounded to the nearest bfloat16. No gradient.
+Var<float> rounded_to_bfloat16(Var<float> x);
 
 /// Causal attention of packed rows q [n, n_heads * d_k] that continue sequences, over their past, which ends
 /// with the rows themselves. The arithmetic of a row depends on that row alone. No gradient: decoding only.

@@ -123,7 +123,7 @@ RowEdit<T> heads_of(const AttentionEdit<T>& edit, std::int64_t query) {
 template <class T>
 AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& queries, const Packing& keys,
                              const AttentionOptions& options, const AttentionEdit<T>* edit, Var<T> bias,
-                             Var<T> k_transposed) {
+                             const KeysAhead<T>& ahead) {
   const std::int64_t kv_heads = options.key_heads(), d_k = q.cols() / options.n_heads,
                      d_v = v.cols() / kv_heads;
   if (options.n_heads % kv_heads || q.cols() != d_k * options.n_heads || k.cols() != d_k * kv_heads ||
@@ -173,18 +173,31 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
     return head;
   };
   const std::int64_t shared = options.n_heads / kv_heads;
-  const T* transposed = k_transposed ? k_transposed.value().data : nullptr;  // of the sentence
+  const T* transposed = ahead.transposed ? ahead.transposed.value().data : nullptr;  // of the sentence
   // A step of a search: a sentence's queries are its hypotheses.
-  if (transposed && !weights && !scores && !edit && !bias && queries.longest() <= kFewQueries &&
-      attention_keeps_weights(queries.longest(), keys.longest()) && !tape.with_gradients() &&
-      !options.causal && !options.drop.active()) {
+  if ((ahead.transposed || ahead.pairs) && !weights && !scores && !edit && !bias &&
+      queries.longest() <= kFewQueries && attention_keeps_weights(queries.longest(), keys.longest()) &&
+      !tape.with_gradients() && !options.causal && !options.drop.active()) {
+    const QueryHeads heads{options.n_heads, kv_heads, d_k, d_v};
+    const auto scale = static_cast<T>(options.scale);
+    const T* pairs = ahead.pairs ? ahead.pairs.value().data : nullptr;
     for (std::int64_t s = 0; s < queries.sentences(); ++s) {
       const std::int64_t m = keys.length(s);
-      const Matrix<const T> values = v.value().row_range(keys.offset(s), m);
-      for (std::int64_t i = queries.offset(s); i < queries.offset(s + 1); ++i)
-        attend_query<T>(row_span(q.value(), i), transposed, values, options.n_heads, kv_heads,
-                        static_cast<T>(options.scale), context.row(i));
-      transposed += kv_heads * d_k * transposed_width(m);
+      for (std::int64_t i = queries.offset(s); i < queries.offset(s + 1); ++i) {
+        const T* query = q.value().row(i);
+        if constexpr (std::is_same_v<T, float>) {
+          if (pairs) {
+            attend_pairs(query, heads, m, pairs, scale, context.row(i));
+            continue;
+          }
+        }
+        attend_query<T>(query, heads, transposed, v.value().row_range(keys.offset(s), m), scale,
+                        context.row(i));
+      }
+      if (pairs)
+        pairs += paired_size(m, k.cols(), v.cols());
+      else
+        transposed += k.cols() * transposed_width(m);
     }
     return {tape.without_backward(y), {}, {}, {}};
   }
@@ -237,7 +250,7 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
 }
 
 template <class T>
-Var<T> transposed_keys(Var<T> k, const Packing& keys) {
+KeysAhead<T> keys_ahead(Var<T> k, const Packing& keys) {
   std::int64_t width = 0;
   for (std::int64_t s = 0; s < keys.sentences(); ++s) width += transposed_width(keys.length(s));
   Tape<T>& tape = k.tape();
@@ -247,6 +260,28 @@ Var<T> transposed_keys(Var<T> k, const Packing& keys) {
     transposed_keys<T>(k.value().row_range(keys.offset(s), keys.length(s)), to);
     to += k.cols() * transposed_width(keys.length(s));
   }
+  return {tape.without_backward(y), {}};
+}
+
+KeysAhead<float> keys_ahead_in_pairs(Var<float> k, Var<float> v, const Packing& keys) {
+  std::int64_t size = 0;
+  for (std::int64_t s = 0; s < keys.sentences(); ++s) size += paired_size(keys.length(s), k.cols(), v.cols());
+  Tape<float>& tape = k.tape();
+  const Var<float> y = tape.result(1, size);
+  float* to = tape.mutable_value(y).data;
+  for (std::int64_t s = 0; s < keys.sentences(); ++s) {
+    const std::int64_t first = keys.offset(s), m = keys.length(s);
+    pair_rows(k.value().row_range(first, m), v.value().row_range(first, m), to);
+    to += paired_size(m, k.cols(), v.cols());
+  }
+  return {{}, tape.without_backward(y)};
+}
+
+Var<float> rounded_to_bfloat16(Var<float> x) {
+  Tape<float>& tape = x.tape();
+  const Var<float> y = tape.result(x.rows(), x.cols());
+  for (std::int64_t i = 0; i < x.rows(); ++i)
+    round_to_bfloat16(row_span(x.value(), i), row_span(tape.mutable_value(y), i));
   return tape.without_backward(y);
 }
 
@@ -293,7 +328,7 @@ Var<T> attention_over_past(Var<T> q, const Packing& rows, const Past<T>& past,
 
 HEED_INSTANTIATE(attention)
 HEED_INSTANTIATE(attention_over_past)
-template Var<float> transposed_keys(Var<float>, const Packing&);
-template Var<double> transposed_keys(Var<double>, const Packing&);
+template KeysAhead<float> keys_ahead(Var<float>, const Packing&);
+template KeysAhead<double> keys_ahead(Var<double>, const Packing&);
 
 }  // namespace heed

@@ -7,6 +7,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace heed {
@@ -144,6 +145,35 @@ void parallel_for(std::int64_t count, int threads, const std::function<void(std:
     idle_helpers().put_back(helper);
   }
   work.rethrow();
+}
+
+struct Aside::Impl {
+  std::function<void(std::int64_t)> task;
+  Work work{1, task};
+  Helper* helper = idle_helpers().take();
+};
+
+Aside::Aside(std::function<void()> task)
+    : impl_(new Impl{[task = std::move(task)](std::int64_t) { task(); }}) {
+  if (impl_->helper) impl_->helper->give(impl_->work);
+}
+
+Aside::~Aside() {
+  try {
+    wait();
+  } catch (...) {  // nobody asks for it any longer
+  }
+}
+
+void Aside::wait() {
+  if (!impl_) return;
+  const std::unique_ptr<Impl> done = std::move(impl_);
+  if (done->helper) {
+    done->helper->finish();
+    idle_helpers().put_back(done->helper);
+  }
+  done->work.run();  // if it has not begun
+  done->work.rethrow();
 }
 
 int usable_cores() {

@@ -29,7 +29,7 @@ struct Tool::Parser {
   std::set<std::string> places;                     ///< options for locations, which do not affect the result
   std::set<std::string> written{"output", "keep"};  ///< the like, for files that the tool writes
   std::set<std::string> beside_input;               ///< options whose files correspond to INPUT line by line
-  std::string* history = nullptr;  ///< receives the command before the work begins; null: none
+  io::WriteOptions* write = nullptr;  ///< set before the work begins; null: the tool writes no tensors
   std::string description;
   std::vector<std::string> examples;
   std::set<std::string> bound;                                     ///< names of config fields

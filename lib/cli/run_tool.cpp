@@ -47,7 +47,10 @@ void run(Tool::Parser& parser) {
     configure_logging(parser);
     if (const char* most = std::getenv("HEED_SIMD"); most && *most) limit_simd(most);
     hint_at_terminal(parser);
-    if (parser.history) *parser.history = Tool(parser).result_command();
+    if (parser.write) {
+      parser.write->command = Tool(parser).result_command();
+      parser.write->ahead = parser.common.threads > 1;
+    }
     if (parser.work) parser.work();
   } catch (const CLI::CallForHelp&) {
     std::cout << parser.app.help();

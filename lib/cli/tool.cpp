@@ -119,7 +119,7 @@ void Tool::list(const std::string& text, std::vector<std::string>& values, const
 }
 
 void Tool::tensors(io::WriteOptions& write) {
-  parser_.history = &write.command;
+  parser_.write = &write;
   parser_.app
       .add_flag_function(
           "--no-scales", [&write](std::int64_t count) { write.scales = count == 0; },

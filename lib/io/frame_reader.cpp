@@ -122,8 +122,11 @@ OpenPath::OpenPath(const std::string& path, const ReadOptions& options)
   memory = {new_shared_memory(), new_shared_memory()};
   const pid_t tool = getpid();
   const bool is_main_thread = gettid() == tool;
-  touched_pages = take_touched_pages();
-  process.id = fork();
+  {
+    const std::lock_guard lock(hdf5_mutex());
+    touched_pages = take_touched_pages();
+    process.id = fork();
+  }
   if (process.id < 0) fail_errno(name, "cannot start the process that reads it");
   if (process.id == 0) {
     // The signal is tied to the thread, and other threads than the main one may end before the tool.

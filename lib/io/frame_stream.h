@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "base/parallel.h"
 #include "io/options.h"
 #include "tensor/tensor_map.h"
 
@@ -93,12 +94,19 @@ class FrameWriter {
   /// position, query, key and rank may vary between frames (zero padding), everything else must be equal.
   /// `is_last`: the stream ends with this frame instead of an empty one.
   void write(const TensorMap& frame, bool is_last = false);
+  /// Likewise, with WriteOptions::ahead by a thread of its own, while the caller goes on: the next call waits
+  /// for it and throws its Error.
+  void write(TensorMap&& frame);
   /// Ends the stream, or puts the finished file in place. Throws Error if writing failed.
   void finish();
 
   class Sink;  ///< where the frames go (frame_writer.cpp)
 
  private:
+  void await_written();
+
+  bool ahead_;
+  std::unique_ptr<Aside> written_;  ///< what is still being written
   std::unique_ptr<Sink> sink_;
 };
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <mutex>
 #include <optional>
 
 #include "base/error.h"
@@ -12,6 +13,7 @@
 #include "io/frame_parts.h"
 #include "io/frame_stream.h"
 #include "io/h5_file.h"
+#include "io/h5_handle.h"
 #include "io/h5_writer.h"
 #include "io/image.h"
 #include "io/provenance.h"
@@ -190,7 +192,9 @@ std::unique_ptr<FrameWriter::Sink> FrameWriter::Sink::open(const std::string& pa
 }
 
 FrameWriter::FrameWriter(const std::string& path, WriteOptions options, const std::string& keep)
-    : sink_(Sink::open(path, options)) {
+    : ahead_(options.ahead) {
+  const std::lock_guard lock(hdf5_mutex());
+  sink_ = Sink::open(path, options);
   if (keep.empty()) return;
   if (keep == "-" || is_special_file(keep))
     fail<UsageError>("--keep ", escaped(keep), ": wanted a file; -o writes to pipes");
@@ -198,15 +202,39 @@ FrameWriter::FrameWriter(const std::string& path, WriteOptions options, const st
     fail<UsageError>("--keep and --output name the same file, ", escaped(keep));
   sink_ = std::make_unique<KeepingSink>(std::move(sink_), Sink::open(keep, options));
 }
-FrameWriter::~FrameWriter() = default;
+FrameWriter::~FrameWriter() {
+  written_.reset();
+  const std::lock_guard lock(hdf5_mutex());
+  sink_.reset();
+}
 FrameWriter::FrameWriter(FrameWriter&&) noexcept = default;
 FrameWriter& FrameWriter::operator=(FrameWriter&&) noexcept = default;
 
+void FrameWriter::await_written() {
+  if (const auto written = std::move(written_)) written->wait();
+}
+
 void FrameWriter::write(const TensorMap& frame, bool is_last) {
+  await_written();
+  const std::lock_guard lock(hdf5_mutex());
   sink_->write(frame, is_last);
 }
 
+void FrameWriter::write(TensorMap&& frame) {
+  if (!ahead_) return write(frame, false);
+  await_written();
+  auto given = std::make_shared<TensorMap>(std::move(frame));
+  written_ = std::make_unique<Aside>([given, sink = sink_.get()] {
+    const std::lock_guard lock(hdf5_mutex());
+    start_hdf5();
+    sink->write(*given, false);
+    *given = {};  // now, not when the next frame comes
+  });
+}
+
 void FrameWriter::finish() {
+  await_written();
+  const std::lock_guard lock(hdf5_mutex());
   sink_->finish();
   sink_.reset();
 }

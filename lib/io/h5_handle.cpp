@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <mutex>
 
 #include "base/exhausted.h"
 #include "base/paths.h"
@@ -41,6 +40,11 @@ void start_hdf5() {
   // The error stack belongs to the thread.
   thread_local const bool quiet = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
   (void)quiet;
+}
+
+std::mutex& hdf5_mutex() {
+  static std::mutex mutex;
+  return mutex;
 }
 
 std::string hdf5_reason() {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -17,6 +18,10 @@ namespace heed::io {
 /// locks, Error instead of abort() when header and library versions differ, and no clean-up at exit, where
 /// the library crashes if the disk is full. Call it before any other HDF5 function.
 void start_hdf5();
+
+/// The HDF5 library is not thread-safe. Whoever may use it while another thread writes frames holds this, and who forks,
+/// as the child uses it too.
+std::mutex& hdf5_mutex();
 
 /// HDF5's description of its last failure, or the system's ("No space left on device") if there is one.
 std::string hdf5_reason();

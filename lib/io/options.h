@@ -28,6 +28,7 @@ struct ReadOptions {
 struct WriteOptions {
   std::string command;  ///< appended to the root attribute `history`, if not empty
   bool scales = true;   ///< attach the dimension scales (netCDF's named dimensions), which PyTables refuses
+  bool ahead = false;   ///< frames that are given away are written while the caller goes on
 };
 
 }  // namespace heed::io

@@ -347,7 +347,7 @@ DecoderState<T> TransformerDecoder<T>::start(Pass<T>& pass, std::int64_t sentenc
   for (std::int64_t i = 0; i < s.n_layers; ++i) {
     const Scope<T> scope = layer_scope(Scope<T>(pass) / s.name, i) / "cross_attention";
     const KeysAndValues<T> kept = memory_keys(scope, memory->states, *memory->rows, s.heads);
-    state.memory.insert(state.memory.end(), {kept.key, kept.value, kept.key_transposed});
+    state.memory.insert(state.memory.end(), {kept.key, kept.value, kept.ahead.transposed, kept.ahead.pairs});
   }
   return state;
 }
@@ -373,7 +373,8 @@ Decoded<T> TransformerDecoder<T>::read(Pass<T>& pass, DecoderState<T>& state, Va
     if (state.keeps_past) input.past = {&state.caches[layer], &state.past, state.appended()};
     if (s.reads_memory) {
       input.memory_rows = state.memory_rows;
-      input.memory = {state.memory[3 * layer], state.memory[3 * layer + 1], state.memory[3 * layer + 2]};
+      const Var<T>* kept = &state.memory[4 * layer];
+      input.memory = {kept[0], kept[1], {kept[2], kept[3]}};
     }
     x = transformer_layer(layer_scope(decoder, i), x, rows, s, input);
     if (!s.recurrent) x = memory.keep_only(x);  // otherwise the cell's new state is needed as well

@@ -96,8 +96,9 @@ void attend_without_model(const AttendConfig& config, const AttendPaths& paths, 
     TensorMap frame = inputs.take_rest();
     replace_attention(frame, std::move(group));
     labels.add(inputs, frame);
-    writer.write(frame);
-    progress.add(io::sentences_of(frame));
+    const std::int64_t sentences = io::sentences_of(frame);
+    writer.write(std::move(frame));
+    progress.add(sentences);
   }
   writer.finish();
   progress.finish();

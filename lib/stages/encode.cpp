@@ -75,7 +75,7 @@ void run_embed_images(const EmbedOptions& options, const InspectionConfig& inspe
   for (Pictures pictures; (pictures = reader.next(options.batch)).count() > 0;) {
     TensorMap frame = embed_images(*loaded.model, pictures, &inspection);
     claim_for_model(frame, "--pixels", loaded, options.model);
-    writer.write(frame);
+    writer.write(std::move(frame));
   }
   inspection.finish();
   writer.finish();

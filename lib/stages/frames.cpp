@@ -33,7 +33,7 @@ void SentenceProgress::finish() {
 }
 
 void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::function<void(TensorMap&)>& stage,
-                    const std::function<void(const TensorMap&)>& write) {
+                    const std::function<void(TensorMap&)>& write) {
   std::int64_t before = 0;
   std::string name = reader.name();
   SentenceProgress progress(reader.sentences());
@@ -84,7 +84,7 @@ void run_stage(std::optional<io::FrameReader> input, const StageFiles& files, co
   io::FrameWriter writer(files.output, files.write, files.keep);
   for_each_frame(
       *input, claim, [&](TensorMap& frame) { stage(frame, inspection); },
-      [&](const TensorMap& frame) { writer.write(frame); });
+      [&](TensorMap& frame) { writer.write(std::move(frame)); });
   if (at_end) at_end();
   inspection.finish();
   writer.finish();

@@ -37,7 +37,7 @@ class SentenceProgress {
 /// prefix, and to `write`. A SentenceError of either, counted in the frame, is reported with the sentence's
 /// number in the text, from 1.
 void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::function<void(TensorMap&)>& stage,
-                    const std::function<void(const TensorMap&)>& write);
+                    const std::function<void(TensorMap&)>& write);
 
 /// Help of the option --precision.
 inline constexpr const char* kPrecisionHelp =

@@ -87,7 +87,7 @@ class PredictJob final : public DecodeJob {
     if (tensors_) {
       TensorMap out = frame;
       out.merge(prediction_map(loaded_, predictions_));
-      tensors_->write(out);
+      tensors_->write(std::move(out));
     }
     if (attention_) attention_->write(attended_);
     if (lens_) lens_->write(said_);

@@ -331,7 +331,7 @@ void TokenizeCommand::write_tokens() const {
     if (sentences.empty()) return;
     TensorMap frame = text::token_map(sentences, pieces_of, side.empty() ? "source" : side);
     io::set_first_sentence(frame.attributes, first_sentence + reader.lines() - std::ssize(sentences));
-    writer.write(frame);
+    writer.write(std::move(frame));
     sentences.clear();
   };
   std::optional<LineReader> others;

@@ -46,8 +46,9 @@ std::vector<SentenceNumbers> searched(Ensemble ensemble, std::int64_t empty_sour
   const bool apart = std::ranges::all_of(
       ensemble, [](const Member& member) { return member.model->needed_decoder().sizes().rows_apart; });
   const std::int64_t shards = (rows.sentences() + kShardSentences - 1) / kShardSentences;
-  const std::int64_t for_threads = std::min<std::int64_t>(shards, threads),
-                     limited = at_once > 0 ? (std::ssize(all) + at_once - 1) / at_once : 0;
+  const std::int64_t for_threads = std::clamp<std::int64_t>(shards, 1, threads);
+  std::int64_t limited = at_once > 0 ? (std::ssize(all) + at_once - 1) / at_once : 0;
+  limited = (limited + for_threads - 1) / for_threads * for_threads;  // so that all threads have as many
   const bool by_length = apart && limited > for_threads;
   std::vector<SentenceNumbers> groups(static_cast<std::size_t>(by_length ? limited
                                                                : apart   ? for_threads

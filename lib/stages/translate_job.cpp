@@ -275,7 +275,7 @@ class TranslateJob final : public DecodeJob {
     if (tensors_) {
       TensorMap out = frame;
       out.merge(hypothesis_map(results, prompts_, loaded_.target));
-      tensors_->write(out);
+      tensors_->write(std::move(out));
     }
     if (saliency_) saliency_->write(frame, memory_, best_ids(results));
     if (lens_) {

@@ -34,6 +34,8 @@ template <class T>
 void multiply_add(Matrix<const T> a, Matrix<const T> b, Matrix<T> y);  ///< y += a b, elementwise
 template <class T>
 void scale_by(T factor, std::span<T> x);  ///< x *= factor
+/// y = x rounded as to_bfloat16 does.
+void round_to_bfloat16(std::span<const float> x, std::span<float> y);
 template <class T>
 void apply(Activation f, std::span<const T> x, std::span<T> y);  ///< y = f(x), may alias
 /// d_x = (accumulate ? d_x : 0) + d_y f'(x), with f' computed from y = f(x), from which it must follow.
@@ -184,11 +186,25 @@ inline std::int64_t transposed_width(std::int64_t m) {
 /// y [d, transposed_width(m)] = k^T with zeros after each row; k [m, d].
 template <class T>
 void transposed_keys(Matrix<const T> k, T* y);
+/// The heads of a query, and their widths.
+struct QueryHeads {
+  std::int64_t n_heads, n_kv_heads, d_k, d_v;
+};
 /// All heads of one of n queries, each as attend_forward computes it, to the bit where attention_keeps_weights(n, m). q
 /// [n_heads * d_k], keys as transposed_keys has them, values [m, n_kv_heads * d_v]; context [n_heads * d_v].
 template <class T>
-void attend_query(std::span<const T> q, const T* keys_transposed, Matrix<const T> values,
-                  std::int64_t n_heads, std::int64_t n_kv_heads, T scale, T* context);
+void attend_query(const T* q, const QueryHeads& heads, const T* keys_transposed, Matrix<const T> values,
+                  T scale, T* context);
+/// Numbers of pair_rows.
+inline std::int64_t paired_size(std::int64_t m, std::int64_t k_cols, std::int64_t v_cols) {
+  return k_cols / 2 * transposed_width(m) + (m + 1) / 2 * v_cols;
+}
+/// Keys k [m, d] and values v [m, ..], all of them bfloat16 numbers, in half the memory: two rows of k^T, as
+/// transposed_keys has it, and two of v are one row here, the first in the lower halves of its 32 bits. d is even.
+void pair_rows(Matrix<const float> k, Matrix<const float> v, float* pairs);
+/// attend_query, to the bit, over m such keys and values.
+void attend_pairs(const float* q, const QueryHeads& heads, std::int64_t m, const float* pairs, float scale,
+                  float* context);
 /// All heads of one query against some rows of a decoder's cache: of keys [.., n_kv_heads * d_k] and values [..,
 /// n_kv_heads * d_v] those that `rows` lists, but for the first `hidden`, which get no weight. weights [n_heads, m]
 /// may be null; unless null, the m numbers from bias + head * bias_step on are added to the scores. `edit` gets the

@@ -9,6 +9,7 @@
 #include "tensor/simd_product.h"
 #include "tensor/simd_softmax.h"
 
+#include <bit>
 #include <vector>
 
 #include "tensor/causal_mask.h"
@@ -389,6 +390,73 @@ HWY_NOINLINE void score_rows(const T* q, Matrix<const T> keys, std::span<const s
   }
 }
 
+// Rows of keys or values, of which a row of factors makes a weighted sum. offset(): from a row to the column of a later one.
+template <class T>
+struct PlainRows {
+  Matrix<const T> x;
+
+  HWY_INLINE Index offset(Index row, Index column) const { return row * x.row_stride + column; }
+  /// Row 2 pair + odd, from this offset on.
+  template <Index odd, class Part>
+  HWY_INLINE Vec<T> load(Index pair, Index offset, const Part& part) const {
+    return part.load(x.row(2 * pair + odd) + offset);
+  }
+};
+/// Those that `rows` lists.
+template <class T>
+struct ListedRows {
+  Matrix<const T> x;
+  std::span<const std::int32_t> rows;
+
+  template <Index odd, class Part>
+  HWY_INLINE Vec<T> load(Index pair, Index offset, const Part& part) const {
+    return part.load(x.row(rows[static_cast<std::size_t>(2 * pair + odd)]) + offset);
+  }
+};
+/// Two rows of bfloat16 in one, as pair_rows has them.
+struct PairedRows {
+  Matrix<const float> x;
+
+  HWY_INLINE Index offset(Index row, Index column) const { return row / 2 * x.row_stride + column; }
+  template <Index odd, class Part>
+  HWY_INLINE Vec<float> load(Index pair, Index offset, const Part& part) const {
+    const Tag<std::uint32_t> words;
+    const auto both = hn::BitCast(words, part.load(x.row(pair) + offset));
+    return hn::BitCast(Tag<float>(),
+                       odd ? hn::And(both, set(std::uint32_t{0xffff0000})) : hn::ShiftLeft<16>(both));
+  }
+};
+
+template <Index odd, Index heads, Index vectors, class T, class Rows, class Part>
+HWY_INLINE void add_weighted_row(const Rows& rows, Index pair, const T* const (&factor)[heads],
+                                 const Index (&offset)[heads], const Part& part,
+                                 Vec<T> (&sum)[heads][vectors]) {
+#pragma GCC unroll 16
+  for (Index r = 0; r < heads; ++r) {
+    const Vec<T> f = set(factor[r][2 * pair + odd]);
+#pragma GCC unroll 16
+    for (Index v = 0; v < vectors; ++v)
+      sum[r][v] = hn::MulAdd(f, rows.template load<odd>(pair, offset[r] + v * kLanes<T>, part), sum[r][v]);
+  }
+}
+
+/// sum[r] = sum_l factor[r][l] row_l, the vectors from offset[r] on, of `count` rows. Interleaving the sums of several
+/// heads hides the latency of an addition.
+template <Index heads, Index vectors, class T, class Rows, class Part>
+HWY_INLINE void weighted_rows(const Rows& rows, Index count, const T* const (&factor)[heads],
+                              const Index (&offset)[heads], const Part& part, Vec<T> (&sum)[heads][vectors]) {
+#pragma GCC unroll 16
+  for (Index r = 0; r < heads; ++r)
+#pragma GCC unroll 16
+    for (Index v = 0; v < vectors; ++v) sum[r][v] = set(T{0});
+  Index pair = 0;
+  for (; pair < count / 2; ++pair) {
+    add_weighted_row<0>(rows, pair, factor, offset, part, sum);
+    add_weighted_row<1>(rows, pair, factor, offset, part, sum);
+  }
+  if (count % 2) add_weighted_row<0>(rows, pair, factor, offset, part, sum);
+}
+
 /// Contexts of heads side by side, each of width d.
 template <class T>
 struct HeadContexts {
@@ -397,14 +465,13 @@ struct HeadContexts {
   T* context;
 
   Index heads() const { return weights.rows; }
-  /// Where the values of column c of the contexts are.
-  Index column(Index c) const { return c / d / shared * d + c % d; }
+  /// Where the values of a head are.
+  Index column(Index h) const { return h / shared * d; }
 };
 
-/// context = sum_j w_j value(j) for `heads` heads from head h on, each `vectors` whole vectors wide. Interleaving their
-/// sums hides the latency of an addition.
-template <Index heads, Index vectors, class T, class Value>
-HWY_INLINE void context_tile(const HeadContexts<T>& y, Index h, const Value& value) {
+/// context = sum_j w_j value_j for `heads` heads from head h on, each `vectors` whole vectors wide.
+template <Index heads, Index vectors, class T, class Rows>
+HWY_INLINE void context_tile(const HeadContexts<T>& y, Index h, const Rows& values) {
   const Whole<T> all;
   const T* weight[heads];
   Index column[heads];
@@ -412,107 +479,120 @@ HWY_INLINE void context_tile(const HeadContexts<T>& y, Index h, const Value& val
 #pragma GCC unroll 16
   for (Index r = 0; r < heads; ++r) {
     weight[r] = y.weights.row(h + r);
-    column[r] = y.column((h + r) * y.d);
-#pragma GCC unroll 16
-    for (Index v = 0; v < vectors; ++v) sum[r][v] = set(T{0});
+    column[r] = y.column(h + r);
   }
-  for (Index j = 0; j < y.weights.cols; ++j) {
-    const T* row = value(j);
-#pragma GCC unroll 16
-    for (Index r = 0; r < heads; ++r) {
-      const Vec<T> factor = set(weight[r][j]);
-#pragma GCC unroll 16
-      for (Index v = 0; v < vectors; ++v)
-        sum[r][v] = hn::MulAdd(factor, all.load(row + column[r] + v * kLanes<T>), sum[r][v]);
-    }
-  }
+  weighted_rows(values, y.weights.cols, weight, column, all, sum);
 #pragma GCC unroll 16
   for (Index r = 0; r < heads; ++r)
 #pragma GCC unroll 16
     for (Index v = 0; v < vectors; ++v) all.store(sum[r][v], y.context + (h + r) * y.d + v * kLanes<T>);
 }
 
-template <Index heads, Index vectors, class T, class Value>
-HWY_INLINE void context_tiles(const HeadContexts<T>& y, const Value& value) {
+template <Index heads, Index vectors, class T, class Rows>
+HWY_INLINE void context_tiles(const HeadContexts<T>& y, const Rows& values) {
   Index h = 0;
-  for (; h + heads <= y.heads(); h += heads) context_tile<heads, vectors>(y, h, value);
-  for (; h < y.heads(); ++h) context_tile<1, vectors>(y, h, value);
+  for (; h + heads <= y.heads(); h += heads) context_tile<heads, vectors>(y, h, values);
+  for (; h < y.heads(); ++h) context_tile<1, vectors>(y, h, values);
 }
 
 /// The contexts of all heads.
-template <class T, class Value>
-HWY_INLINE void weighted_values(const HeadContexts<T>& y, const Value& value) {
-  if (y.d == 2 * kLanes<T>) return context_tiles<4, 2>(y, value);
-  if (y.d == 4 * kLanes<T>) return context_tiles<2, 4>(y, value);
+template <class T, class Rows>
+HWY_INLINE void weighted_values(const HeadContexts<T>& y, const Rows& values) {
+  if (y.d == 2 * kLanes<T>) return context_tiles<4, 2>(y, values);
+  if (y.d == 4 * kLanes<T>) return context_tiles<2, 4>(y, values);
   for (Index h = 0; h < y.heads(); ++h) {  // heads of other widths, vector by vector
-    const T* weight = y.weights.row(h);
-    const Index column = y.column(h * y.d);
     for_vectors<T>(y.d, [&](Index c, auto part) HWY_ATTR {
-      Vec<T> sum = set(T{0});
-      for (Index j = 0; j < y.weights.cols; ++j)
-        sum = hn::MulAdd(set(weight[j]), part.load(value(j) + column + c), sum);
-      part.store(sum, y.context + h * y.d + c);
+      const T* const weight[1] = {y.weights.row(h)};
+      const Index column[1] = {y.column(h) + c};
+      Vec<T> sum[1][1];
+      weighted_rows(values, y.weights.cols, weight, column, part, sum);
+      part.store(sum[0][0], y.context + h * y.d + c);
     });
   }
 }
 
-/// w = alpha q k for `heads` heads from head h on and `vectors` vectors of keys from key j on, with interleaved sums as
-/// above. The keys are transposed; `shared` consecutive heads have the same.
-template <Index heads, Index vectors, class T>
-HWY_INLINE void score_tile(const T* q, Matrix<const T> keys_transposed, Index d, Index shared, Index h,
-                           Index j, T alpha, Matrix<T> w) {
-  const Index stride = keys_transposed.row_stride;
-  const T* key[heads];
+/// w = alpha q k for `heads` heads from head h on and `vectors` vectors of keys from key j on. The keys are transposed;
+/// `shared` consecutive heads have the same.
+template <Index heads, Index vectors, class T, class Rows>
+HWY_INLINE void score_tile(const T* q, const Rows& keys_transposed, Index d, Index shared, Index h, Index j,
+                           T alpha, Matrix<T> w) {
+  const Whole<T> all;
+  const T* query[heads];
+  Index key[heads];
   Vec<T> sum[heads][vectors];
 #pragma GCC unroll 16
   for (Index r = 0; r < heads; ++r) {
-    key[r] = keys_transposed.row((h + r) / shared * d) + j;
-#pragma GCC unroll 16
-    for (Index v = 0; v < vectors; ++v) sum[r][v] = set(T{0});
+    query[r] = q + (h + r) * d;
+    key[r] = keys_transposed.offset((h + r) / shared * d, j);
   }
-  const Whole<T> all;
-  for (Index l = 0; l < d; ++l) {
-#pragma GCC unroll 16
-    for (Index r = 0; r < heads; ++r) {
-      const Vec<T> factor = set(q[(h + r) * d + l]);
-#pragma GCC unroll 16
-      for (Index v = 0; v < vectors; ++v)
-        sum[r][v] = hn::MulAdd(factor, all.load(key[r] + l * stride + v * kLanes<T>), sum[r][v]);
-    }
-  }
+  weighted_rows(keys_transposed, d, query, key, all, sum);
 #pragma GCC unroll 16
   for (Index r = 0; r < heads; ++r)
 #pragma GCC unroll 16
     for (Index v = 0; v < vectors; ++v) all.store(set(alpha) * sum[r][v], w.row(h + r) + j + v * kLanes<T>);
 }
 
-template <Index vectors, class T>
-HWY_INLINE void score_columns(const T* q, Matrix<const T> keys_transposed, Index d, Index shared, Index j,
+template <Index vectors, class T, class Rows>
+HWY_INLINE void score_columns(const T* q, const Rows& keys_transposed, Index d, Index shared, Index j,
                               T alpha, Matrix<T> w) {
   Index h = 0;
   for (; h + 4 <= w.rows; h += 4) score_tile<4, vectors>(q, keys_transposed, d, shared, h, j, alpha, w);
   for (; h < w.rows; ++h) score_tile<1, vectors>(q, keys_transposed, d, shared, h, j, alpha, w);
 }
 
+/// All heads of one query over m keys, transposed, and values.
+template <class T, class Rows>
+HWY_INLINE void attend_rows(const T* q, const QueryHeads& heads, Index m, const Rows& keys,
+                            const Rows& values, T scale, T* context) {
+  const Index width = Scratch<T>::padded(m), n = heads.n_heads, shared = n / heads.n_kv_heads;
+  Scratch<T> scratch(n * width + Scratch<T>::padded(n));
+  const Matrix<T> w = scratch.matrix(n, m);
+  T* const factor = scratch.array(Scratch<T>::padded(n));
+  Index j = 0;
+  for (; j + 2 * kLanes<T> <= width; j += 2 * kLanes<T>)
+    score_columns<2>(q, keys, heads.d_k, shared, j, scale, w);
+  if (j < width) score_columns<1>(q, keys, heads.d_k, shared, j, scale, w);
+  for (Index h = 0; h < n; ++h) hide_after(m, w.row(h), width);
+  exponentiate_rows(w, width, factor);
+  for (Index h = 0; h < n; ++h) scale_row(w.row(h), width, factor[h]);
+  weighted_values(HeadContexts<T>{w, heads.d_v, shared, context}, values);
+}
+
 }  // namespace
 
 template <class T>
-void attend_query(std::span<const T> q, const T* keys_transposed, Matrix<const T> values, Index n_heads,
-                  Index n_kv_heads, T scale, T* context) {
-  const Index m = values.rows, width = Scratch<T>::padded(m), d_k = std::ssize(q) / n_heads,
-              d_v = values.cols / n_kv_heads, shared = n_heads / n_kv_heads;
-  const Matrix<const T> keys(keys_transposed, n_kv_heads * d_k, width, transposed_width(m));
-  Scratch<T> scratch(n_heads * width + Scratch<T>::padded(n_heads));
-  const Matrix<T> w = scratch.matrix(n_heads, m);
-  T* const factor = scratch.array(Scratch<T>::padded(n_heads));
-  Index j = 0;
-  for (; j + 2 * kLanes<T> <= width; j += 2 * kLanes<T>)
-    score_columns<2>(q.data(), keys, d_k, shared, j, scale, w);
-  if (j < width) score_columns<1>(q.data(), keys, d_k, shared, j, scale, w);
-  for (Index h = 0; h < n_heads; ++h) hide_after(m, w.row(h), width);
-  exponentiate_rows(w, width, factor);
-  for (Index h = 0; h < n_heads; ++h) scale_row(w.row(h), width, factor[h]);
-  weighted_values(HeadContexts<T>{w, d_v, shared, context}, [&](Index row) { return values.row(row); });
+void attend_query(const T* q, const QueryHeads& heads, const T* keys_transposed, Matrix<const T> values,
+                  T scale, T* context) {
+  const Matrix<const T> keys(keys_transposed, heads.n_kv_heads * heads.d_k, transposed_width(values.rows));
+  attend_rows(q, heads, values.rows, PlainRows<T>{keys}, PlainRows<T>{values}, scale, context);
+}
+
+void attend_pairs(const float* q, const QueryHeads& heads, Index m, const float* pairs, float scale,
+                  float* context) {
+  const Matrix<const float> keys(pairs, heads.n_kv_heads * heads.d_k / 2, transposed_width(m)),
+      values(pairs + keys.size(), (m + 1) / 2, heads.n_kv_heads * heads.d_v);
+  attend_rows(q, heads, m, PairedRows{keys}, PairedRows{values}, scale, context);
+}
+
+void pair_rows(Matrix<const float> k, Matrix<const float> v, float* pairs) {
+  const Index width = transposed_width(k.rows), d = k.cols / 2;
+  auto both = [](float first, float second) {
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(first) >> 16 |
+                                (std::bit_cast<std::uint32_t>(second) & 0xffff0000));
+  };
+  Scratch<float> scratch(k.rows * Scratch<float>::padded(d));
+  const Matrix<float> keys = scratch.matrix(k.rows, d);
+  for (Index j = 0; j < k.rows; ++j) {
+    const float* key = k.row(j);
+    for (Index i = 0; i < d; ++i) keys.row(j)[i] = both(key[2 * i], key[2 * i + 1]);
+  }
+  transpose<float>(keys, Matrix<float>(pairs, d, width, width));
+  pairs += d * width;
+  for (Index j = 0; j < v.rows; j += 2, pairs += v.cols) {
+    const float* first = v.row(j);
+    const float* second = j + 1 < v.rows ? v.row(j + 1) : nullptr;
+    for (Index c = 0; c < v.cols; ++c) pairs[c] = both(first[c], second ? second[c] : 0);
+  }
 }
 
 template <class T>
@@ -542,7 +622,7 @@ void attend_cached(const T* q, Matrix<const T> keys, Matrix<const T> values,
     edit_row(edit, &RowEdit<T>::weights, h, w.row(h), m);
     if (weights) copy_row(w.row(h), m, weights + h * m);
   }
-  weighted_values(HeadContexts<T>{w, d_v, shared, context}, [&](Index j) { return values.row(rows[j]); });
+  weighted_values(HeadContexts<T>{w, d_v, shared, context}, ListedRows<T>{values, rows});
 }
 
 template <class T>
@@ -576,9 +656,21 @@ HEED_KERNEL(void, attend_backward,
              Matrix<T> d_k, Matrix<T> d_v, T* d_bias),
             (head, weights, d_context, d_q, d_k, d_v, d_bias))
 HEED_KERNEL(void, attend_query,
-            (std::span<const T> q, const T* keys_transposed, Matrix<const T> values, std::int64_t n_heads,
-             std::int64_t n_kv_heads, T scale, T* context),
-            (q, keys_transposed, values, n_heads, n_kv_heads, scale, context))
+            (const T* q, const QueryHeads& heads, const T* keys_transposed, Matrix<const T> values, T scale,
+             T* context),
+            (q, heads, keys_transposed, values, scale, context))
+HEED_VERSIONS(attend_pairs)
+HEED_VERSIONS(pair_rows)
+
+void attend_pairs(const float* q, const QueryHeads& heads, std::int64_t m, const float* pairs, float scale,
+                  float* context) {
+  attend_pairs_versions.best()(q, heads, m, pairs, scale, context);
+}
+
+void pair_rows(Matrix<const float> k, Matrix<const float> v, float* pairs) {
+  pair_rows_versions.best()(k, v, pairs);
+}
+
 HEED_KERNEL(void, attend_cached,
             (const T* q, Matrix<const T> keys, Matrix<const T> values, std::span<const std::int32_t> rows,
              std::int64_t n_heads, std::int64_t n_kv_heads, T scale, T* weights, T* context,

@@ -67,6 +67,7 @@ class PackedWeights {
       : parameters_(parameters),
         precision_(precision),
         released_(unpacked == Unpacked::released ? parameters.data() : nullptr) {}
+  Precision precision() const { return precision_; }
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
 

@@ -99,8 +99,8 @@ def export(model, positions, folder):
 def ctranslate2_side(options):
     import ctranslate2
 
-    translator = ctranslate2.Translator(options.model, compute_type=options.type, inter_threads=1,
-                                        intra_threads=options.threads)
+    translator = ctranslate2.Translator(options.model, compute_type=options.type, inter_threads=options.workers,
+                                        intra_threads=options.threads // options.workers)
     words = ["<blank>", "<unk>", "<s>", "</s>"]
     number = {word: i for i, word in enumerate(words)}
 
@@ -316,6 +316,7 @@ def main():
     parser.add_argument("--positions")
     parser.add_argument("--tokens", required=True)
     parser.add_argument("--type", default="float32")
+    parser.add_argument("--workers", type=int, default=1, help="CTranslate2: batches translated at once, each by its share of threads")
     for name in ("batch", "beam", "threads", "max-length"):
         parser.add_argument("--" + name, type=int, required=True)
     options = parser.parse_args()

@@ -5,6 +5,7 @@
 #include "autograd/ops.h"
 #include "base/instantiate.h"
 #include "nn/attention/score_function.h"
+#include "tensor/packed_weights.h"
 
 namespace heed {
 
@@ -81,7 +82,7 @@ Var<T> attend_and_join(const Scope<T>& scope, Var<T> q, const KeysAndValues<T>& 
   const AttentionOptions options = options_of(scope, q.cols() / config.n_heads, causal, config);
   const std::optional<AttentionEdit<T>> edit = scope.attention_edit(rows);
   AttentionResult<T> result =
-      attention(q, kv.key, kv.value, groups, keys, options, edit ? &*edit : nullptr, bias, kv.key_transposed);
+      attention(q, kv.key, kv.value, groups, keys, options, edit ? &*edit : nullptr, bias, kv.ahead);
   const AttentionKind kind{&groups, &keys, config.n_heads};
   if (bias) scope.name_attention("position_bias", result.bias, kind);
   scope.name_attention("scores", result.scores, kind);
@@ -170,10 +171,22 @@ KeysAndValues<T> memory_keys(const Scope<T>& scope, Var<T> memory, const Packing
   const std::int64_t width = Widths(config, memory.cols()).key;
   Tape<T>& tape = scope.tape();
   Var<T> kv = project(scope, memory, kMemory, config);  // [memory rows, 2 width]
+  const PackedWeights<T>* weights = tape.packed_weights();
+  const bool rounds = weights && weights->precision() != Precision::float32;
+  if constexpr (std::is_same_v<T, float>)
+    if (rounds) kv = rounded_to_bfloat16(kv);
   KeysAndValues<T> named{compared(scope, "key", tape.columns(kv, 0, width), rows, config.key_heads(), config),
                          scope.name("value", tape.columns(kv, width, width), rows, config.key_heads()),
                          {}};
-  if (!tape.with_gradients()) named.key_transposed = transposed_keys(named.key, rows);
+  if (tape.with_gradients()) return named;
+  if constexpr (std::is_same_v<T, float>) {
+    const bool changed = config.qk_norm || scope.pass().editor;
+    if (rounds && !changed && config.head_width(memory.cols()) % 2 == 0) {
+      named.ahead = keys_ahead_in_pairs(named.key, named.value, rows);
+      return named;
+    }
+  }
+  named.ahead = keys_ahead(named.key, rows);
   return named;
 }
 

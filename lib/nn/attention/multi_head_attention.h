@@ -56,11 +56,13 @@ Var<T> self_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, bool
                       const Past<T>& past = {});
 
 /// Computed once from the memory for all queries of a cross-attention: [memory rows, n_kv_heads d_head] each,
-/// and without gradients the transposed keys.
+/// and without gradients laid out for them.
 template <class T>
 struct KeysAndValues {
-  Var<T> key, value, key_transposed;
+  Var<T> key, value;
+  KeysAhead<T> ahead;
 };
+/// Where products with the weights are of less precision, keys and values are rounded to bfloat16.
 template <class T>
 KeysAndValues<T> memory_keys(const Scope<T>& scope, Var<T> memory, const Packing& rows,
                              const HeadConfig& config);

@@ -285,7 +285,7 @@ BOOST_AUTO_TEST_CASE(attention_to_transposed_keys_is_of_each_sentence_alone) {
       const Var<float> x = tape.constant({&q_values[queries.offset(first) * 8], own_queries.rows(), 8}),
                        y = tape.constant({&k_values[keys.offset(first) * 8], own_keys.rows(), 8});
       const Matrix<const float> context = attention<float>(x, y, y, own_queries, own_keys, options, nullptr,
-                                                           {}, transposed_keys<float>(y, own_keys))
+                                                           {}, keys_ahead<float>(y, own_keys))
                                               .context.value();
       to.insert(to.end(), context.data, context.data + context.size());
     };

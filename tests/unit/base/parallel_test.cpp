@@ -86,6 +86,31 @@ BOOST_AUTO_TEST_CASE(threads_serve_later_calls) {
   BOOST_TEST(of_task[1] == 50);
 }
 
+BOOST_AUTO_TEST_CASE(a_task_runs_while_the_caller_goes_on) {
+  std::atomic<int> step{0};
+  Aside task([&] {
+    while (step == 0) std::this_thread::yield();  // for ever unless the caller goes on
+    step = 2;
+  });
+  step = 1;
+  task.wait();
+  BOOST_TEST(step == 2);
+  task.wait();
+  BOOST_TEST(step == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_is_thrown_when_the_task_is_awaited) {
+  int runs = 0;
+  Aside task([&] { throw std::runtime_error(std::to_string(++runs)); });
+  BOOST_CHECK_EXCEPTION(task.wait(), std::runtime_error,
+                        [](const std::runtime_error& error) { return error.what() == std::string("1"); });
+  task.wait();
+  {
+    Aside forgotten([&] { throw std::runtime_error(std::to_string(++runs)); });
+  }
+  BOOST_TEST(runs == 2);
+}
+
 BOOST_AUTO_TEST_CASE(a_forked_child_has_no_helpers_and_does_all_tasks_itself) {
   const auto runs_all = [] {
     std::atomic<int> runs{0};

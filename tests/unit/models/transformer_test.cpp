@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/bfloat16.h"
 #include "base/error.h"
 #include "nn/recording.h"
 #include "unit/models/model_checks.h"
@@ -56,6 +57,13 @@ std::vector<float> searched(const TransformerConfig& config, Precision precision
   return all;
 }
 
+/// Changes nothing; what may be edited is kept as it is named.
+class NoEdits : public Editor<float> {
+  bool edits(const std::string&) const override { return false; }
+  void edit(const std::string&, Matrix<float>, std::span<const Place>, std::int64_t) const override {}
+  void edit_attention(const std::string&, std::span<float>, const Place&, std::int64_t) const override {}
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(transformer)
@@ -96,6 +104,45 @@ BOOST_AUTO_TEST_CASE(a_search_may_hold_weights_once) {
         BOOST_TEST_CONTEXT(tied << ", " << past << ", " << static_cast<int>(precision))
         BOOST_TEST(
             (searched(config, precision, Unpacked::released) == searched(config, precision, Unpacked::kept)));
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(keys_and_values_of_less_precision_are_bfloat16_however_they_are_held) {
+  TransformerConfig config = small("post", "sinusoidal", "all");
+  config.d_model = 64;
+  config.d_ff = 200;
+  for (const std::int64_t n_heads : {2, 4, 64}) {  // heads of one number cannot be held in pairs
+    config.n_heads = n_heads;
+    for (const Precision precision : {Precision::float32, Precision::bfloat16, Precision::int8}) {
+      BOOST_TEST_CONTEXT(n_heads << ", " << static_cast<int>(precision)) {
+        Drawn<float> model(config, 5);
+        Tape<float> tape;
+        Pass<float> pass(tape, model.parameters);
+        const Encoded<float> memory = model.encode(pass, kSource);
+        const PackedWeights<float> weights(std::as_const(model.parameters).values(), precision);
+        const NoEdits none;
+        Hypotheses<float> plain(model, weights, 3, &memory, &none), fast(model, weights, 3, &memory);
+        for (const std::vector<std::int32_t>& words : {std::vector{1, 1, 1}, std::vector{4, 2, 5}}) {
+          const std::vector<std::int64_t> parents{0, 1, 2};
+          const Matrix<const float> wanted = plain.read(words, parents).all(),
+                                    got = fast.read(words, parents).all();
+          for (std::int64_t i = 0; i < wanted.rows; ++i)
+            for (std::int64_t j = 0; j < wanted.cols; ++j) BOOST_REQUIRE(wanted(i, j) == got(i, j));
+        }
+        Tape<float> keys_tape;
+        keys_tape.set_packed_weights(&weights);
+        Pass<float> keys_pass(keys_tape, model.parameters);
+        const Encoded<float> states{keys_tape.constant(memory.states.value()), memory.rows, {}};
+        const DecoderState<float> state = model.decoder->start(keys_pass, 3, &states);
+        const Matrix<const float> key = state.memory[0].value(), value = state.memory[1].value();
+        std::int64_t longer = 0;
+        for (std::int64_t i = 0; i < key.rows; ++i)
+          for (std::int64_t j = 0; j < key.cols; ++j)
+            for (const float x : {key(i, j), value(i, j)}) longer += from_bfloat16(to_bfloat16(x)) != x;
+        BOOST_TEST((longer > 0) == (precision == Precision::float32));
+        BOOST_TEST(static_cast<bool>(state.memory[3]) == (precision != Precision::float32 && n_heads < 64));
       }
     }
   }

@@ -139,8 +139,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_query_attends_with_all_heads_at_once, T, Floats)
               wanted(context.size());
           transposed_keys<T>(k.in(), transposed.data());
           for (Index i = 0; i < n; ++i)
-            attend_query<T>(row_span(q.in(), i), transposed.data(), v.in(), n_heads, n_kv_heads, T{0.25},
-                            &context[i * n_heads * d_v]);
+            attend_query<T>(q.in().row(i), {n_heads, n_kv_heads, d_k, d_v}, transposed.data(), v.in(),
+                            T{0.25}, &context[i * n_heads * d_v]);
           for (Index h = 0; h < n_heads; ++h) {
             AttentionHead<T> head;
             head.q = q.in().columns(h * d_k, d_k);
@@ -150,6 +150,31 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_query_attends_with_all_heads_at_once, T, Floats)
             attend_forward<T>(head, nullptr, nullptr,
                               Matrix<T>(wanted.data() + h * d_v, n, d_v, n_heads * d_v));
           }
+          BOOST_REQUIRE(context == wanted);
+        }
+      }
+    }
+  }
+}
+
+// Where they can be held so, bfloat16 keys and values in half the memory change no bit.
+BOOST_AUTO_TEST_CASE(keys_and_values_in_pairs_change_no_bit) {
+  for (const Index d_k : {2, 8, 32, 64}) {
+    for (const Index d_v : {1, 16, 17, 32, 64}) {
+      for (const Index m : {1, 2, 5, 15, 16, 17, 40}) {
+        for (const Index n_kv_heads : {6, 2}) {
+          const QueryHeads heads{6, n_kv_heads, d_k, d_v};
+          BothMatrix<float> q(1, 6 * d_k, 1), k(m, n_kv_heads * d_k, 2, 1, 5),
+              v(m, n_kv_heads * d_v, 3, 1, 1);
+          for (BothMatrix<float>* matrix : {&k, &v})
+            for (Index i = 0; i < m; ++i)
+              round_to_bfloat16(row_span(matrix->in(), i), row_span(matrix->fast(), i));
+          std::vector<float> transposed(n_kv_heads * d_k * transposed_width(m)),
+              pairs(paired_size(m, n_kv_heads * d_k, n_kv_heads * d_v), 7), context(6 * d_v), wanted(6 * d_v);
+          transposed_keys<float>(k.in(), transposed.data());
+          pair_rows(k.in(), v.in(), pairs.data());
+          attend_query<float>(q.in().row(0), heads, transposed.data(), v.in(), 0.25f, wanted.data());
+          attend_pairs(q.in().row(0), heads, m, pairs.data(), 0.25f, context.data());
           BOOST_REQUIRE(context == wanted);
         }
       }

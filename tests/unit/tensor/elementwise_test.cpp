@@ -1,3 +1,8 @@
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "base/bfloat16.h"
 #include "kernel_testing.h"
 
 using namespace heed;
@@ -15,6 +20,29 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sums_and_multiples, T, Floats) {
     check_close(y, 2);
     fill(y.out(), T(3));
     BOOST_TEST(y.fast == std::vector<T>(n, 3), boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(bfloat16_is_the_nearest) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> x{0.0f,
+                       -0.0f,
+                       1.0f,
+                       infinity,
+                       -infinity,
+                       std::numeric_limits<float>::max(),
+                       std::numeric_limits<float>::denorm_min(),
+                       std::nanf("")};
+  for (const std::uint32_t bits :
+       {0x7f800001u, 0xffffffffu, 0x3f808000u, 0x3f818000u, 0x3f808001u, 0x3f807fffu})
+    x.push_back(std::bit_cast<float>(bits));  // NaN that rounding might change, ties, and beside ties
+  const auto normal = Both<float>::normal(1000, 1);
+  x.insert(x.end(), normal.fast.begin(), normal.fast.end());
+  for (std::size_t n = x.size() - 20; n <= x.size(); ++n) {
+    std::vector<float> y(n);
+    round_to_bfloat16(std::span(x).first(n), y);
+    for (std::size_t i = 0; i < n; ++i)
+      BOOST_REQUIRE(std::bit_cast<std::uint32_t>(y[i]) == std::uint32_t{to_bfloat16(x[i])} << 16);
   }
 }
 
