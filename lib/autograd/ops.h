@@ -104,7 +104,7 @@ struct AttentionResult {
 template <class T>
 struct KeysAhead {
   Var<T> transposed;  ///< transposed_keys
-  Var<T> pairs;       ///< pair_rows, with the values
+  Var<T> pairs;       ///< pair_keys_and_values
 };
 /// Dot-product attention of every sentence's queries over its own keys, head by head: q [query rows, n_heads
 /// * d_k], k [key rows, n_kv_heads * d_k], v [key rows, n_kv_heads * d_v]. With `edit` there are no gradients.
@@ -115,14 +115,14 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
                              const AttentionOptions& options, const AttentionEdit<T>* edit = nullptr,
                              Var<T> bias = {}, const KeysAhead<T>& ahead = {});
 
-/// Lays out the keys k [key rows, d] of every sentence, and values. No gradient.
+/// Lays out the keys k [key rows, d] of every sentence. No gradient.
 template <class T>
 KeysAhead<T> keys_ahead(Var<T> k, const Packing& keys);
-/// The same in half the memory: k and v are values of rounded_to_bfloat16, d is even.
+/// Keys and values, all of them bfloat16 numbers, in half the memory; heads of k have even widths.
 KeysAhead<float> keys_ahead_in_pairs(Var<float> k, Var<float> v, const Packing& keys);
 
-/// x rounded to the nearest bfloat16. No gradient.
-Var<float> rounded_to_bfloat16(Var<float> x);
+/// Rounds the numbers of x, which nothing has read yet, to the nearest bfloat16. No gradient.
+void round_to_bfloat16(Var<float> x);
 
 /// Causal attention of packed rows q [n, n_heads * d_k] that continue sequences, over their past, which ends
 /// with the rows themselves. The arithmetic of a row depends on that row alone. No gradient: decoding only.

@@ -175,8 +175,8 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
   const std::int64_t shared = options.n_heads / kv_heads;
   const T* transposed = ahead.transposed ? ahead.transposed.value().data : nullptr;  // of the sentence
   // A step of a search: a sentence's queries are its hypotheses.
-  if ((ahead.transposed || ahead.pairs) && !weights && !scores && !edit && !bias &&
-      queries.longest() <= kFewQueries && attention_keeps_weights(queries.longest(), keys.longest()) &&
+  if ((ahead.pairs || (ahead.transposed && queries.longest() <= kFewQueries)) && !weights && !scores &&
+      !edit && !bias && attention_keeps_weights(queries.longest(), keys.longest()) &&
       !tape.with_gradients() && !options.causal && !options.drop.active()) {
     const QueryHeads heads{options.n_heads, kv_heads, d_k, d_v};
     const auto scale = static_cast<T>(options.scale);
@@ -271,18 +271,17 @@ KeysAhead<float> keys_ahead_in_pairs(Var<float> k, Var<float> v, const Packing& 
   float* to = tape.mutable_value(y).data;
   for (std::int64_t s = 0; s < keys.sentences(); ++s) {
     const std::int64_t first = keys.offset(s), m = keys.length(s);
-    pair_rows(k.value().row_range(first, m), v.value().row_range(first, m), to);
+    pair_keys_and_values(k.value().row_range(first, m), v.value().row_range(first, m), to);
     to += paired_size(m, k.cols(), v.cols());
   }
   return {{}, tape.without_backward(y)};
 }
 
-Var<float> rounded_to_bfloat16(Var<float> x) {
+void round_to_bfloat16(Var<float> x) {
   Tape<float>& tape = x.tape();
-  const Var<float> y = tape.result(x.rows(), x.cols());
-  for (std::int64_t i = 0; i < x.rows(); ++i)
-    round_to_bfloat16(row_span(x.value(), i), row_span(tape.mutable_value(y), i));
-  return tape.without_backward(y);
+  const Matrix<float> value = tape.mutable_value(x);
+  for (std::int64_t i = 0; i < x.rows(); ++i) round_to_bfloat16(row_span(x.value(), i), row_span(value, i));
+  tape.without_backward(x);
 }
 
 template <class T>

@@ -155,7 +155,10 @@ struct Aside::Impl {
 
 Aside::Aside(std::function<void()> task)
     : impl_(new Impl{[task = std::move(task)](std::int64_t) { task(); }}) {
-  if (impl_->helper) impl_->helper->give(impl_->work);
+  if (impl_->helper)
+    impl_->helper->give(impl_->work);
+  else
+    impl_->work.run();
 }
 
 Aside::~Aside() {

@@ -13,7 +13,7 @@ namespace heed {
 /// lowest index is rethrown.
 void parallel_for(std::int64_t count, int threads, const std::function<void(std::int64_t)>& task);
 
-/// A task that another thread runs while the caller goes on. Without a further thread it runs when it is awaited.
+/// A task that another thread runs while the caller goes on; at once if there can be no further thread.
 class Aside {
  public:
   explicit Aside(std::function<void()> task);

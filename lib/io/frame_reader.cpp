@@ -108,8 +108,11 @@ struct OpenPath {
 OpenPath::OpenPath(const std::string& path, const ReadOptions& options)
     : name(name_of_input(path)), batch(options.batch) {
   reserve_standard_streams();
-  start_hdf5();
-  register_driver();
+  {
+    const std::lock_guard lock(hdf5_mutex());
+    start_hdf5();
+    register_driver();
+  }
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail_errno(name, "cannot read");
   socket = Descriptor(ends[0]);

@@ -18,7 +18,7 @@
 //                 be the input
 //   fifo, >(...)  like any other pipe, as is /dev/stdout
 // An HDF5 file of another program has no attribute `format`; in a pipe it is a complete stream by itself.
-// Memory is bounded by the size of a frame, not of the corpus.
+// Memory is bounded by the size of a frame, or of some that are written while the next is computed, not of the corpus.
 #pragma once
 
 #include <functional>
@@ -88,26 +88,25 @@ class FrameWriter {
   /// Without finish(): removes the incomplete file, leaves the stream without `stream_end`.
   ~FrameWriter();
   FrameWriter(FrameWriter&&) noexcept;
-  FrameWriter& operator=(FrameWriter&&) noexcept;
 
   /// All frames must hold the same tensors. Those with a dimension `sentence` are concatenated along it;
   /// position, query, key and rank may vary between frames (zero padding), everything else must be equal.
   /// `is_last`: the stream ends with this frame instead of an empty one.
   void write(const TensorMap& frame, bool is_last = false);
-  /// Likewise, with WriteOptions::ahead by a thread of its own, while the caller goes on: the next call waits
-  /// for it and throws its Error.
+  /// Likewise, with WriteOptions::ahead by another thread while the caller goes on: the next call waits for it and
+  /// throws its Error.
   void write(TensorMap&& frame);
+  /// Waits for what is still being written. Call it before another result is put in place.
+  void await_written();
   /// Ends the stream, or puts the finished file in place. Throws Error if writing failed.
   void finish();
 
   class Sink;  ///< where the frames go (frame_writer.cpp)
 
  private:
-  void await_written();
-
   bool ahead_;
-  std::unique_ptr<Aside> written_;  ///< what is still being written
   std::unique_ptr<Sink> sink_;
+  std::unique_ptr<Aside> written_;  ///< what is still being written to sink_
 };
 
 /// Reads one complete map: models, vocabularies and small files. `path` as above.

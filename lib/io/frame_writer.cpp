@@ -41,7 +41,12 @@ class StreamSink : public FrameWriter::Sink {
     fcntl(output_.get(), F_SETPIPE_SZ, 1 << 20);
   }
   void write(const TensorMap& frame, bool is_last) override {
-    write_bytes(output_.get(), to_image(frame, options_, {!is_begun_, is_last}, name_), name_);
+    std::vector<std::byte> image;
+    {
+      const std::lock_guard lock(hdf5_mutex());  // and not while the pipe is full
+      image = to_image(frame, options_, {!is_begun_, is_last}, name_);
+    }
+    write_bytes(output_.get(), image, name_);
     is_begun_ = true;
     is_ended_ = is_last;
   }
@@ -60,12 +65,23 @@ class StreamSink : public FrameWriter::Sink {
 /// An HDF5 file into which frames are gathered; small ones are joined before they are written.
 class Gathering {
  public:
-  Gathering(const std::string& path, const WriteOptions& options, const std::string& name)
-      : name_(name), file_(path, name), writer_(std::in_place, file_.id(), Storage::file, options, name) {}
+  Gathering(const std::string& path, const WriteOptions& options, const std::string& name) : name_(name) {
+    const std::lock_guard lock(hdf5_mutex());
+    file_.emplace(path, name);
+    writer_.emplace(file_->id(), Storage::file, options, name);
+  }
+  ~Gathering() {
+    const std::lock_guard lock(hdf5_mutex());
+    writer_.reset();
+    file_.reset();
+  }
+  Gathering(const Gathering&) = delete;
+  Gathering& operator=(const Gathering&) = delete;
   void append(const TensorMap& frame) {
+    const std::lock_guard lock(hdf5_mutex());
     const bool is_first = waiting_.is_empty() && !writer_->has_started();
     if (is_first)
-      MapWriter(file_.id(), Storage::file, {}, name_).check(frame);  // now, not when it is written
+      MapWriter(file_->id(), Storage::file, {}, name_).check(frame);  // now, not when it is written
     if (is_enough(sentences_of(frame), bytes_of(frame)) || !waiting_.add(frame)) {
       write_waiting();
       write(frame);
@@ -75,11 +91,12 @@ class Gathering {
   }
   /// Writes everything and closes the file. Throws Error.
   void close() {
+    const std::lock_guard lock(hdf5_mutex());
     write_waiting();
     if (!writer_->has_started()) writer_->append(TensorMap());
     writer_->finish({true, true});
     writer_.reset();
-    file_.close();
+    file_->close();
   }
 
  private:
@@ -100,8 +117,8 @@ class Gathering {
   }
 
   std::string name_;
-  NewFile file_;
-  std::optional<MapWriter> writer_;  // refers to file_, so it is destroyed first
+  std::optional<NewFile> file_;
+  std::optional<MapWriter> writer_;  // refers to file_
   FrameJoiner waiting_;
   std::int64_t at_once_ = 0;  ///< sentences; 0: nothing was written
 };
@@ -178,7 +195,10 @@ std::unique_ptr<FrameWriter::Sink> FrameWriter::Sink::open(const std::string& pa
                                                            const WriteOptions& options) {
   const std::string name = path == "-" ? "<stdout>" : escaped(path);
   reserve_standard_streams();
-  start_hdf5();
+  {
+    const std::lock_guard lock(hdf5_mutex());
+    start_hdf5();
+  }
   if (path != "-" && !is_special_file(path)) return std::make_unique<FileSink>(path, options, name);
   if (path == "-" && isatty(STDOUT_FILENO)) {
     fail<UsageError>("refusing to write binary tensors to the terminal: pipe them on or use -o FILE");
@@ -192,9 +212,7 @@ std::unique_ptr<FrameWriter::Sink> FrameWriter::Sink::open(const std::string& pa
 }
 
 FrameWriter::FrameWriter(const std::string& path, WriteOptions options, const std::string& keep)
-    : ahead_(options.ahead) {
-  const std::lock_guard lock(hdf5_mutex());
-  sink_ = Sink::open(path, options);
+    : ahead_(options.ahead), sink_(Sink::open(path, options)) {
   if (keep.empty()) return;
   if (keep == "-" || is_special_file(keep))
     fail<UsageError>("--keep ", escaped(keep), ": wanted a file; -o writes to pipes");
@@ -202,13 +220,8 @@ FrameWriter::FrameWriter(const std::string& path, WriteOptions options, const st
     fail<UsageError>("--keep and --output name the same file, ", escaped(keep));
   sink_ = std::make_unique<KeepingSink>(std::move(sink_), Sink::open(keep, options));
 }
-FrameWriter::~FrameWriter() {
-  written_.reset();
-  const std::lock_guard lock(hdf5_mutex());
-  sink_.reset();
-}
+FrameWriter::~FrameWriter() = default;
 FrameWriter::FrameWriter(FrameWriter&&) noexcept = default;
-FrameWriter& FrameWriter::operator=(FrameWriter&&) noexcept = default;
 
 void FrameWriter::await_written() {
   if (const auto written = std::move(written_)) written->wait();
@@ -216,7 +229,6 @@ void FrameWriter::await_written() {
 
 void FrameWriter::write(const TensorMap& frame, bool is_last) {
   await_written();
-  const std::lock_guard lock(hdf5_mutex());
   sink_->write(frame, is_last);
 }
 
@@ -225,8 +237,6 @@ void FrameWriter::write(TensorMap&& frame) {
   await_written();
   auto given = std::make_shared<TensorMap>(std::move(frame));
   written_ = std::make_unique<Aside>([given, sink = sink_.get()] {
-    const std::lock_guard lock(hdf5_mutex());
-    start_hdf5();
     sink->write(*given, false);
     *given = {};  // now, not when the next frame comes
   });
@@ -234,7 +244,6 @@ void FrameWriter::write(TensorMap&& frame) {
 
 void FrameWriter::finish() {
   await_written();
-  const std::lock_guard lock(hdf5_mutex());
   sink_->finish();
   sink_.reset();
 }

@@ -19,8 +19,8 @@ namespace heed::io {
 /// the library crashes if the disk is full. Call it before any other HDF5 function.
 void start_hdf5();
 
-/// The HDF5 library is not thread-safe. Whoever may use it while another thread writes frames holds this, and who forks,
-/// as the child uses it too.
+/// Held by who uses the HDF5 library while another thread may fork or use it: a child that is forked in the middle of
+/// that could not use it, and it need not be thread-safe. Not held while a pipe is full.
 std::mutex& hdf5_mutex();
 
 /// HDF5's description of its last failure, or the system's ("No space left on device") if there is one.

@@ -329,7 +329,10 @@ Var<T> TransformerDecoder<T>::embed(Pass<T>& pass, const PackedTokens& tokens, c
   return stack_.embed(pass, tokens, at.lengths);
 }
 
-/// The state's memory: keys and values of each layer; its rows: cells of recurrent layers.
+/// Of each layer the state's memory has keys, values, and both parts of KeysAhead, of which one is there.
+constexpr std::size_t kKeptOfLayer = 4;
+
+/// The state's rows: cells of recurrent layers.
 template <class T>
 DecoderState<T> TransformerDecoder<T>::start(Pass<T>& pass, std::int64_t sentences,
                                              const Encoded<T>* memory) const {
@@ -373,7 +376,7 @@ Decoded<T> TransformerDecoder<T>::read(Pass<T>& pass, DecoderState<T>& state, Va
     if (state.keeps_past) input.past = {&state.caches[layer], &state.past, state.appended()};
     if (s.reads_memory) {
       input.memory_rows = state.memory_rows;
-      const Var<T>* kept = &state.memory[4 * layer];
+      const Var<T>* kept = &state.memory[kKeptOfLayer * layer];
       input.memory = {kept[0], kept[1], {kept[2], kept[3]}};
     }
     x = transformer_layer(layer_scope(decoder, i), x, rows, s, input);

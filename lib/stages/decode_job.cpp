@@ -36,6 +36,7 @@ void DecodeJob::run(io::FrameReader input) {
         check(frame, name);
       },
       [&](TensorMap& frame) { read(frame); }, [&](const TensorMap& frame) { write(frame); });
+  if (tensors_) tensors_->await_written();
   finish();
 }
 

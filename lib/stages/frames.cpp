@@ -85,6 +85,7 @@ void run_stage(std::optional<io::FrameReader> input, const StageFiles& files, co
   for_each_frame(
       *input, claim, [&](TensorMap& frame) { stage(frame, inspection); },
       [&](TensorMap& frame) { writer.write(std::move(frame)); });
+  writer.await_written();
   if (at_end) at_end();
   inspection.finish();
   writer.finish();

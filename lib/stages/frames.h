@@ -34,7 +34,7 @@ class SentenceProgress {
 };
 
 /// Passes every remaining frame of `reader` to `claim`, to `stage`, whose errors get the input's name as
-/// prefix, and to `write`. A SentenceError of either, counted in the frame, is reported with the sentence's
+/// prefix, and to `write`, which may take it away. A SentenceError of either, counted in the frame, is reported with the sentence's
 /// number in the text, from 1.
 void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::function<void(TensorMap&)>& stage,
                     const std::function<void(TensorMap&)>& write);

@@ -35,7 +35,8 @@ using SentenceNumbers = std::vector<std::int64_t>;
 /// Groups of sentences that are searched together: an empty source has nothing to translate, an empty prompt
 /// can be continued. If grouping changes no bit there is one group per thread, with sentences of all lengths,
 /// so that steps have many rows and threads finish together; with more than `at_once` sentences per thread,
-/// the sentences of a group have equal lengths, the longest first, so that steps have many rows to the end.
+/// the sentences of a group have equal lengths, the longest first, so that steps have many rows to the end, and
+/// there are as many groups for each thread.
 /// Otherwise the groups are the shards.
 std::vector<SentenceNumbers> searched(Ensemble ensemble, std::int64_t empty_source, std::int64_t at_once,
                                       int threads) {
@@ -48,7 +49,7 @@ std::vector<SentenceNumbers> searched(Ensemble ensemble, std::int64_t empty_sour
   const std::int64_t shards = (rows.sentences() + kShardSentences - 1) / kShardSentences;
   const std::int64_t for_threads = std::clamp<std::int64_t>(shards, 1, threads);
   std::int64_t limited = at_once > 0 ? (std::ssize(all) + at_once - 1) / at_once : 0;
-  limited = (limited + for_threads - 1) / for_threads * for_threads;  // so that all threads have as many
+  limited = (limited + for_threads - 1) / for_threads * for_threads;
   const bool by_length = apart && limited > for_threads;
   std::vector<SentenceNumbers> groups(static_cast<std::size_t>(by_length ? limited
                                                                : apart   ? for_threads

@@ -195,13 +195,13 @@ struct QueryHeads {
 template <class T>
 void attend_query(const T* q, const QueryHeads& heads, const T* keys_transposed, Matrix<const T> values,
                   T scale, T* context);
-/// Numbers of pair_rows.
+/// Numbers of pair_keys_and_values.
 inline std::int64_t paired_size(std::int64_t m, std::int64_t k_cols, std::int64_t v_cols) {
   return k_cols / 2 * transposed_width(m) + (m + 1) / 2 * v_cols;
 }
 /// Keys k [m, d] and values v [m, ..], all of them bfloat16 numbers, in half the memory: two rows of k^T, as
 /// transposed_keys has it, and two of v are one row here, the first in the lower halves of its 32 bits. d is even.
-void pair_rows(Matrix<const float> k, Matrix<const float> v, float* pairs);
+void pair_keys_and_values(Matrix<const float> k, Matrix<const float> v, float* pairs);
 /// attend_query, to the bit, over m such keys and values.
 void attend_pairs(const float* q, const QueryHeads& heads, std::int64_t m, const float* pairs, float scale,
                   float* context);

@@ -390,7 +390,7 @@ HWY_NOINLINE void score_rows(const T* q, Matrix<const T> keys, std::span<const s
   }
 }
 
-// Rows of keys or values, of which a row of factors makes a weighted sum. offset(): from a row to the column of a later one.
+// Rows of keys or values, of which a row of factors makes a weighted sum. offset() leads from a row to a column of a later one.
 template <class T>
 struct PlainRows {
   Matrix<const T> x;
@@ -413,7 +413,7 @@ struct ListedRows {
     return part.load(x.row(rows[static_cast<std::size_t>(2 * pair + odd)]) + offset);
   }
 };
-/// Two rows of bfloat16 in one, as pair_rows has them.
+/// Two rows of bfloat16 in one, as pair_keys_and_values has them.
 struct PairedRows {
   Matrix<const float> x;
 
@@ -574,7 +574,7 @@ void attend_pairs(const float* q, const QueryHeads& heads, Index m, const float*
   attend_rows(q, heads, m, PairedRows{keys}, PairedRows{values}, scale, context);
 }
 
-void pair_rows(Matrix<const float> k, Matrix<const float> v, float* pairs) {
+void pair_keys_and_values(Matrix<const float> k, Matrix<const float> v, float* pairs) {
   const Index width = transposed_width(k.rows), d = k.cols / 2;
   auto both = [](float first, float second) {
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(first) >> 16 |
@@ -660,15 +660,15 @@ HEED_KERNEL(void, attend_query,
              T* context),
             (q, heads, keys_transposed, values, scale, context))
 HEED_VERSIONS(attend_pairs)
-HEED_VERSIONS(pair_rows)
+HEED_VERSIONS(pair_keys_and_values)
 
 void attend_pairs(const float* q, const QueryHeads& heads, std::int64_t m, const float* pairs, float scale,
                   float* context) {
   attend_pairs_versions.best()(q, heads, m, pairs, scale, context);
 }
 
-void pair_rows(Matrix<const float> k, Matrix<const float> v, float* pairs) {
-  pair_rows_versions.best()(k, v, pairs);
+void pair_keys_and_values(Matrix<const float> k, Matrix<const float> v, float* pairs) {
+  pair_keys_and_values_versions.best()(k, v, pairs);
 }
 
 HEED_KERNEL(void, attend_cached,

@@ -170,18 +170,18 @@ KeysAndValues<T> memory_keys(const Scope<T>& scope, Var<T> memory, const Packing
                              const HeadConfig& config) {
   const std::int64_t width = Widths(config, memory.cols()).key;
   Tape<T>& tape = scope.tape();
-  Var<T> kv = project(scope, memory, kMemory, config);  // [memory rows, 2 width]
+  const Var<T> kv = project(scope, memory, kMemory, config);  // [memory rows, 2 width]
   const PackedWeights<T>* weights = tape.packed_weights();
-  const bool rounds = weights && weights->precision() != Precision::float32;
+  const bool rounds = weights && weights->precision() != Precision::float32 && !tape.with_gradients() &&
+                      !config.qk_norm && config.head_width(memory.cols()) % 2 == 0;
   if constexpr (std::is_same_v<T, float>)
-    if (rounds) kv = rounded_to_bfloat16(kv);
+    if (rounds) round_to_bfloat16(kv);
   KeysAndValues<T> named{compared(scope, "key", tape.columns(kv, 0, width), rows, config.key_heads(), config),
                          scope.name("value", tape.columns(kv, width, width), rows, config.key_heads()),
                          {}};
   if (tape.with_gradients()) return named;
   if constexpr (std::is_same_v<T, float>) {
-    const bool changed = config.qk_norm || scope.pass().editor;
-    if (rounds && !changed && config.head_width(memory.cols()) % 2 == 0) {
+    if (rounds && !scope.pass().editor) {  // which may have changed them
       named.ahead = keys_ahead_in_pairs(named.key, named.value, rows);
       return named;
     }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 #include "io/byte_stream.h"
 #include "io/frame_stream.h"
@@ -259,6 +260,29 @@ BOOST_AUTO_TEST_CASE(frames_given_away_are_written_in_order) {
   kept.finish();
   for (const char* name : {"x.h5", "y.h5", "z.h5"})
     check_equal(read_map(folder / name), sentences(0, 280, 5));
+}
+
+BOOST_AUTO_TEST_CASE(frames_given_away_may_be_read_in_any_order) {
+  for (const bool first_is_first : {true, false}) {
+    Pipe left, right;  // neither holds a whole frame
+    FrameReader first = FrameReader::begin({left.read_path()}),
+                second = FrameReader::begin({right.read_path()});
+    const auto frame = [] { return sentences(0, 64, 40, 400); };
+    std::thread tool([&] {
+      const WriteOptions ahead{.command = "", .ahead = true};
+      FrameWriter one(left.write_path(), ahead), other(right.write_path(), ahead);
+      one.write(frame());
+      other.write(frame());
+      one.finish();
+      other.finish();
+    });
+    TensorMap read;
+    BOOST_TEST((first_is_first ? first : second).next(read));
+    check_equal(read, frame());
+    BOOST_TEST((first_is_first ? second : first).next(read));
+    check_equal(read, frame());
+    tool.join();
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_failure_of_a_frame_given_away_is_thrown_by_the_next_call) {

@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(keys_and_values_in_pairs_change_no_bit) {
           std::vector<float> transposed(n_kv_heads * d_k * transposed_width(m)),
               pairs(paired_size(m, n_kv_heads * d_k, n_kv_heads * d_v), 7), context(6 * d_v), wanted(6 * d_v);
           transposed_keys<float>(k.in(), transposed.data());
-          pair_rows(k.in(), v.in(), pairs.data());
+          pair_keys_and_values(k.in(), v.in(), pairs.data());
           attend_query<float>(q.in().row(0), heads, transposed.data(), v.in(), 0.25f, wanted.data());
           attend_pairs(q.in().row(0), heads, m, pairs.data(), 0.25f, context.data());
           BOOST_REQUIRE(context == wanted);
