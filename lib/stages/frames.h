@@ -42,7 +42,7 @@ void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::func
 /// Help of the option --precision.
 inline constexpr const char* kPrecisionHelp =
     "what products with the weights are computed from, of a Transformer: bfloat16 and int8 are faster and "
-    "less exact";
+    "less exact, and keys and values of the source are then bfloat16";
 
 /// The files and options of a tool that runs a stage of a model over frames.
 struct StageFiles {

@@ -1,4 +1,5 @@
-// The numbers that products with weights are computed from. What is added up, and everything else, is float32.
+// The numbers that products with weights are computed from. What is added up, and everything else, is float32, but for keys
+// and values of cross-attention, which are bfloat16 in both others.
 #pragma once
 
 #include <string>

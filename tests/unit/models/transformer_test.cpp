@@ -113,7 +113,8 @@ BOOST_AUTO_TEST_CASE(keys_and_values_of_less_precision_are_bfloat16_however_they
   TransformerConfig config = small("post", "sinusoidal", "all");
   config.d_model = 64;
   config.d_ff = 200;
-  for (const std::int64_t n_heads : {2, 4, 64}) {  // heads of one number cannot be held in pairs, and stay float32
+  for (const std::int64_t n_heads :
+       {2, 4, 64}) {  // heads of one number cannot be held in pairs, and stay float32
     config.n_heads = n_heads;
     for (const Precision precision : {Precision::float32, Precision::bfloat16, Precision::int8}) {
       BOOST_TEST_CONTEXT(n_heads << ", " << static_cast<int>(precision)) {
