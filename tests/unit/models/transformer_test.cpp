@@ -125,8 +125,13 @@ BOOST_AUTO_TEST_CASE(keys_and_values_of_less_precision_are_bfloat16_however_they
         const PackedWeights<float> weights(std::as_const(model.parameters).values(), precision);
         const NoEdits none;
         Hypotheses<float> plain(model, weights, 3, &memory, &none), fast(model, weights, 3, &memory);
-        for (const std::vector<std::int32_t>& words : {std::vector{1, 1, 1}, std::vector{4, 2, 5}}) {
-          const std::vector<std::int64_t> parents{0, 1, 2};
+        std::vector<std::int64_t> many(20, 0);  // hypotheses of a sentence, more than a beam usually has
+        many.push_back(2);
+        for (const std::vector<std::int64_t>& parents :
+             {std::vector<std::int64_t>{0, 1, 2}, std::vector<std::int64_t>{0, 1, 2}, many}) {
+          std::vector<std::int32_t> words;
+          for (std::size_t i = 0; i < parents.size(); ++i)
+            words.push_back(static_cast<std::int32_t>(4 + i % 5));
           const Matrix<const float> wanted = plain.read(words, parents).all(),
                                     got = fast.read(words, parents).all();
           for (std::int64_t i = 0; i < wanted.rows; ++i)
