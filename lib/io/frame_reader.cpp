@@ -108,11 +108,6 @@ struct OpenPath {
 OpenPath::OpenPath(const std::string& path, const ReadOptions& options)
     : name(name_of_input(path)), batch(options.batch) {
   reserve_standard_streams();
-  {
-    const std::lock_guard lock(hdf5_mutex());
-    start_hdf5();
-    register_driver();
-  }
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail_errno(name, "cannot read");
   socket = Descriptor(ends[0]);
@@ -126,7 +121,8 @@ OpenPath::OpenPath(const std::string& path, const ReadOptions& options)
   const pid_t tool = getpid();
   const bool is_main_thread = gettid() == tool;
   {
-    const std::lock_guard lock(hdf5_mutex());
+    const auto hdf5 = use_hdf5();
+    register_driver();
     touched_pages = take_touched_pages();
     process.id = fork();
   }

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <mutex>
 #include <optional>
 
 #include "base/error.h"
@@ -43,7 +42,7 @@ class StreamSink : public FrameWriter::Sink {
   void write(const TensorMap& frame, bool is_last) override {
     std::vector<std::byte> image;
     {
-      const std::lock_guard lock(hdf5_mutex());  // and not while the pipe is full
+      const auto hdf5 = use_hdf5();  // and not while the pipe is full
       image = to_image(frame, options_, {!is_begun_, is_last}, name_);
     }
     write_bytes(output_.get(), image, name_);
@@ -66,19 +65,19 @@ class StreamSink : public FrameWriter::Sink {
 class Gathering {
  public:
   Gathering(const std::string& path, const WriteOptions& options, const std::string& name) : name_(name) {
-    const std::lock_guard lock(hdf5_mutex());
+    const auto hdf5 = use_hdf5();
     file_.emplace(path, name);
     writer_.emplace(file_->id(), Storage::file, options, name);
   }
   ~Gathering() {
-    const std::lock_guard lock(hdf5_mutex());
+    const auto hdf5 = use_hdf5();
     writer_.reset();
     file_.reset();
   }
   Gathering(const Gathering&) = delete;
   Gathering& operator=(const Gathering&) = delete;
   void append(const TensorMap& frame) {
-    const std::lock_guard lock(hdf5_mutex());
+    const auto hdf5 = use_hdf5();
     const bool is_first = waiting_.is_empty() && !writer_->has_started();
     if (is_first)
       MapWriter(file_->id(), Storage::file, {}, name_).check(frame);  // now, not when it is written
@@ -91,7 +90,7 @@ class Gathering {
   }
   /// Writes everything and closes the file. Throws Error.
   void close() {
-    const std::lock_guard lock(hdf5_mutex());
+    const auto hdf5 = use_hdf5();
     write_waiting();
     if (!writer_->has_started()) writer_->append(TensorMap());
     writer_->finish({true, true});
@@ -195,10 +194,7 @@ std::unique_ptr<FrameWriter::Sink> FrameWriter::Sink::open(const std::string& pa
                                                            const WriteOptions& options) {
   const std::string name = path == "-" ? "<stdout>" : escaped(path);
   reserve_standard_streams();
-  {
-    const std::lock_guard lock(hdf5_mutex());
-    start_hdf5();
-  }
+  use_hdf5();  // so that it is started here, and not by a thread that writes
   if (path != "-" && !is_special_file(path)) return std::make_unique<FileSink>(path, options, name);
   if (path == "-" && isatty(STDOUT_FILENO)) {
     fail<UsageError>("refusing to write binary tensors to the terminal: pipe them on or use -o FILE");

@@ -42,9 +42,11 @@ void start_hdf5() {
   (void)quiet;
 }
 
-std::mutex& hdf5_mutex() {
+std::unique_lock<std::mutex> use_hdf5() {
   static std::mutex mutex;
-  return mutex;
+  std::unique_lock lock(mutex);
+  start_hdf5();
+  return lock;
 }
 
 std::string hdf5_reason() {

@@ -19,9 +19,10 @@ namespace heed::io {
 /// the library crashes if the disk is full. Call it before any other HDF5 function.
 void start_hdf5();
 
-/// Held by who uses the HDF5 library while another thread may fork or use it: a child that is forked in the middle of
-/// that could not use it, and it need not be thread-safe. Not held while a pipe is full.
-std::mutex& hdf5_mutex();
+/// Starts HDF5 for this thread, and keeps other threads from using it, and from forking, until the lock is destroyed: a
+/// child that is forked while HDF5 is in use could not use it, and it need not be thread-safe. Not for the time that a
+/// pipe may be full.
+std::unique_lock<std::mutex> use_hdf5();
 
 /// HDF5's description of its last failure, or the system's ("No space left on device") if there is one.
 std::string hdf5_reason();
