@@ -327,7 +327,6 @@ Var<T> attention_over_past(Var<T> q, const Packing& rows, const Past<T>& past,
 
 HEED_INSTANTIATE(attention)
 HEED_INSTANTIATE(attention_over_past)
-template KeysAhead<float> keys_ahead(Var<float>, const Packing&);
-template KeysAhead<double> keys_ahead(Var<double>, const Packing&);
+HEED_INSTANTIATE(keys_ahead)
 
 }  // namespace heed

@@ -422,8 +422,7 @@ struct PairedRows {
   HWY_INLINE Vec<float> load(Index pair, Index offset, const Part& part) const {
     const Tag<std::uint32_t> words;
     const auto both = hn::BitCast(words, part.load(x.row(pair) + offset));
-    return hn::BitCast(Tag<float>(),
-                       odd ? hn::And(both, set(std::uint32_t{0xffff0000})) : hn::ShiftLeft<16>(both));
+    return hn::BitCast(Tag<float>(), bfloat16_of_pair<odd>(both));
   }
 };
 

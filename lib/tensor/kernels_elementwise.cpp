@@ -76,14 +76,7 @@ void dropout_add(const Dropout& drop, std::span<const T> x, std::span<T> y) {
 
 void round_to_bfloat16(std::span<const float> x, std::span<float> y) {
   for_vectors<float>(x.size(), [&](Index i, auto part) HWY_ATTR {
-    const Tag<std::uint32_t> words;
-    const Vec<float> value = part.load(&x[i]);
-    const auto bits = hn::BitCast(words, value);
-    const auto odd = hn::And(hn::ShiftRight<16>(bits), set(std::uint32_t{1}));
-    const auto nearest = bits + odd + set(std::uint32_t{0x7fff}),
-               nan = hn::Or(bits, set(std::uint32_t{0x400000}));
-    const auto rounded = hn::IfThenElse(hn::RebindMask(words, hn::IsNaN(value)), nan, nearest);
-    part.store(hn::BitCast(Tag<float>(), hn::And(rounded, set(std::uint32_t{0xffff0000}))), &y[i]);
+    part.store(hn::BitCast(Tag<float>(), rounded_to_bfloat16(part.load(&x[i]))), &y[i]);
   });
 }
 

@@ -129,9 +129,7 @@ struct Bfloat16 {
   static HWY_INLINE Factor factor(const std::uint32_t* row, Index g) {
     return {set(row[2 * g]), set(row[2 * g + 1])};
   }
-  static HWY_INLINE Factor weights(Words two) {
-    return {hn::ShiftLeft<16>(two), hn::And(two, set(std::uint32_t{0xffff0000}))};
-  }
+  static HWY_INLINE Factor weights(Words two) { return {bfloat16_of_pair<0>(two), bfloat16_of_pair<1>(two)}; }
   static HWY_INLINE Sum add(Sum sum, const Factor& a, const Factor& b) {
     const Tag<float> floats;
     sum = hn::MulAdd(hn::BitCast(floats, a.first), hn::BitCast(floats, b.first), sum);
@@ -143,14 +141,8 @@ struct Bfloat16 {
   /// Rounds each number as to_bfloat16 does.
   template <Limit>
   static float reduce(const float* x, Index n, Index groups, std::byte* to) {
-    const Tag<std::uint32_t> words;
     for_vectors<float>(n, [&](Index i, auto part) HWY_ATTR {
-      const Vec<float> y = part.load(x + i);
-      const Words bits = hn::BitCast(words, y), high = hn::ShiftRight<16>(bits);
-      const Words odd = hn::And(high, set(std::uint32_t{1}));
-      const Words nearest = hn::ShiftRight<16>(bits + odd + set(std::uint32_t{0x7fff}));
-      const Words value = hn::IfThenElse(hn::RebindMask(words, hn::IsNaN(y)),
-                                         hn::Or(high, set(std::uint32_t{0x40})), nearest);
+      const Words value = hn::ShiftRight<16>(rounded_to_bfloat16(part.load(x + i)));
       std::uint16_t values[kLanes<float>];
       const hn::Rebind<std::uint16_t, Tag<float>> halves;
       hn::StoreU(hn::DemoteTo(halves, hn::BitCast(Tag<std::int32_t>(), value)), halves, values);

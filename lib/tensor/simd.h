@@ -173,6 +173,25 @@ HWY_INLINE T max_of_row(const T* x, Index n) {
   return max_of_lanes<T>(max_within_row(x, n));
 }
 
+// ---- bfloat16, the upper half of a float32 ----
+
+/// x rounded as to_bfloat16 does, in the upper halves; the lower ones are 0.
+HWY_INLINE Vec<std::uint32_t> rounded_to_bfloat16(Vec<float> x) {
+  const Tag<std::uint32_t> words;
+  const auto bits = hn::BitCast(words, x);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), set(std::uint32_t{1}));
+  const auto nearest = bits + odd + set(std::uint32_t{0x7fff}),
+             nan = hn::Or(bits, set(std::uint32_t{0x400000}));
+  const auto rounded = hn::IfThenElse(hn::RebindMask(words, hn::IsNaN(x)), nan, nearest);
+  return hn::And(rounded, set(std::uint32_t{0xffff0000}));
+}
+
+/// Of two bfloat16, the first in the lower half, one as float32.
+template <Index odd>
+HWY_INLINE Vec<std::uint32_t> bfloat16_of_pair(Vec<std::uint32_t> two) {
+  return odd ? hn::And(two, set(std::uint32_t{0xffff0000})) : hn::ShiftLeft<16>(two);
+}
+
 // ---- exp and its relatives ----
 // Relative error of one or two units in the last place; NaN in, NaN out.
 // exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2, exp(r) by its Taylor series.
