@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
         tool.on_run([&] {
           if (tool.given("side")) options.side = side;
           run_embed(options, inspect, static_cast<std::uint64_t>(tool.common().seed),
+                    static_cast<int>(tool.common().threads),
                     [&](const std::string& option) { return tool.given(option); });
         });
       });

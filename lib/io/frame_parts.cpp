@@ -73,17 +73,6 @@ bool has_fixed_width(const TensorMap& frame) {
 
 }  // namespace
 
-std::int64_t bytes_of(const TensorMap& frame) {
-  std::int64_t bytes = 0;
-  for (const auto& named : frame.tensors()) {
-    const Tensor& tensor = named.second;
-    bytes += tensor.size() * item_bytes(tensor.dtype());
-    if (tensor.dtype() == DType::string)
-      for (const std::string& text : tensor.values<std::string>()) bytes += std::ssize(text);
-  }
-  return bytes;
-}
-
 // ---- trimming ----
 
 void TrimmedWidths::keep(const std::string& path, const std::vector<std::string>& dims) {
@@ -171,7 +160,7 @@ bool FrameCutter::next(std::int64_t sentences, TensorMap& part) {
 bool FrameJoiner::add(const TensorMap& frame) {
   if (!agrees_on_sentences(frame) || has_fixed_width(frame)) return false;
   if (!frames_.empty() && !fits(frames_.front(), frame)) return false;
-  const std::int64_t sentences = sentences_ + sentences_of(frame), bytes = bytes_ + bytes_of(frame);
+  const std::int64_t sentences = sentences_ + sentences_of(frame), bytes = bytes_ + frame.bytes();
   std::vector<Shape> shapes = shapes_;
   std::int64_t padded = 0;
   for (std::size_t i = 0; i < frame.tensors().size(); ++i) {

@@ -14,9 +14,6 @@
 
 namespace heed::io {
 
-/// The memory that a frame's values take, roughly.
-std::int64_t bytes_of(const TensorMap& frame);
-
 /// The widths to which a batch is trimmed: those of each group's longest sentence.
 class TrimmedWidths {
  public:

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -80,7 +81,8 @@ struct OpenPath {
   Descriptor socket, file;  ///< the file if it is one and not a pipe, the same as the process reads
   SharedMemory memory;
   std::optional<Channel> channel;
-  HeapMemory touched_pages;   ///< held since the fork
+  HeapMemory touched_pages;  ///< held since the fork
+  std::atomic<bool> is_interrupted{false};
   std::uint64_t fetched = 0;  ///< bytes of the file, for the present answer
 
   OpenPath(const std::string& path, const ReadOptions& options);
@@ -97,6 +99,10 @@ struct OpenPath {
   Tensor fetch_stored(const std::string& path);
   Tensor fetch_shared(const std::string& path);
   [[noreturn]] void fail_closed(const Channel::Closed& why);
+  void interrupt() {
+    is_interrupted = true;
+    shutdown(socket.get(), SHUT_RDWR);
+  }
   std::int64_t count_sentences() { return await_open(), sentences; }
 
  private:
@@ -119,7 +125,6 @@ OpenPath::OpenPath(const std::string& path, const ReadOptions& options)
     file = open_for_reading(path);
   memory = {new_shared_memory(), new_shared_memory()};
   const pid_t tool = getpid();
-  const bool is_main_thread = gettid() == tool;
   {
     const auto hdf5 = use_hdf5();
     register_driver();
@@ -128,8 +133,8 @@ OpenPath::OpenPath(const std::string& path, const ReadOptions& options)
   }
   if (process.id < 0) fail_errno(name, "cannot start the process that reads it");
   if (process.id == 0) {
-    // The signal is tied to the thread, and other threads than the main one may end before the tool.
-    if (is_main_thread) prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // The signal comes when the thread ends that forks: the main one, or one that parallel_for keeps.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != tool) _exit(0);
     run_reading_process(other.get(), memory, path, std::move(file), options);
   }
@@ -152,6 +157,10 @@ void OpenPath::fail_closed(const Channel::Closed& why) {
     fail(name,
          ": damaged HDF5 data: the HDF5 library returned impossible values: too much for the file's size, or "
          "not a tensor");
+  }
+  if (is_interrupted) {
+    process.stop();  // it may be waiting for input
+    fail(name, ": is not read any further");
   }
   shutdown(socket.get(), SHUT_RDWR);  // should it still be there, and wait for a question
   const int status = process.wait();
@@ -366,7 +375,8 @@ struct FrameReader::Impl {
   std::string name;    ///< of that
   std::optional<OpenPath> file;
   std::vector<std::string> only{};  ///< the tensors of frames; empty: all
-  FrameCutter cutter{};             ///< what was read and has not been returned
+  std::function<void(const std::function<void()>&)> around_open = [](const auto& open) { open(); };
+  FrameCutter cutter{};  ///< what was read and has not been returned
   Sequence sequence{};
 
   bool read_further() {
@@ -378,9 +388,11 @@ struct FrameReader::Impl {
 
   bool open_next() {
     if (at + 1 >= paths.size()) return false;
-    file.reset();
     name = name_of_input(paths[++at]);  // should it not open
-    file.emplace(paths[at], options);
+    around_open([&] {
+      file.reset();
+      file.emplace(paths[at], options);
+    });
     return true;
   }
 
@@ -432,6 +444,14 @@ void FrameReader::set_batch(std::int64_t sentences) {
 
 void FrameReader::set_only(std::vector<std::string> paths) {
   impl_->only = std::move(paths);
+}
+
+void FrameReader::set_around_open(std::function<void(const std::function<void()>& open)> around) {
+  impl_->around_open = std::move(around);
+}
+
+void FrameReader::interrupt() {
+  if (impl_->file) impl_->file->interrupt();
 }
 
 std::int64_t FrameReader::sentences() const {

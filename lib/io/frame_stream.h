@@ -18,7 +18,7 @@
 //                 be the input
 //   fifo, >(...)  like any other pipe, as is /dev/stdout
 // An HDF5 file of another program has no attribute `format`; in a pipe it is a complete stream by itself.
-// Memory is bounded by the size of a frame, or of some that are written while the next is computed, not of the corpus.
+// Memory is bounded by the size of the frames under way, not of the corpus.
 #pragma once
 
 #include <functional>
@@ -69,6 +69,11 @@ class FrameReader {
   /// Restricts frames in HDF5 to the tensors at or below these paths; a frame that has none of them comes
   /// whole. Call it before next().
   void set_only(std::vector<std::string> paths);
+  /// For every further path, `around` is given what opens it: a process that is forked has only the thread that
+  /// forks it, and locks that others hold stay locked in it.
+  void set_around_open(std::function<void(const std::function<void()>& open)> around);
+  /// Makes next(), which waits for input in another thread, or is called later, throw; not while a path is opened.
+  void interrupt();
   /// For messages: the path that the last frame came from, or "<stdin>".
   const std::string& name() const;
   /// Number of sentences of the whole input; 0: unknown before its end.

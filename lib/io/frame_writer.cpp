@@ -81,7 +81,7 @@ class Gathering {
     const bool is_first = waiting_.is_empty() && !writer_->has_started();
     if (is_first)
       MapWriter(file_->id(), Storage::file, {}, name_).check(frame);  // now, not when it is written
-    if (is_enough(sentences_of(frame), bytes_of(frame)) || !waiting_.add(frame)) {
+    if (is_enough(sentences_of(frame), frame.bytes()) || !waiting_.add(frame)) {
       write_waiting();
       write(frame);
     } else if (is_enough(waiting_.sentences(), waiting_.bytes())) {

@@ -23,7 +23,7 @@ void check_image(std::span<const std::byte> image, const std::string& name) {
 
 std::vector<std::byte> to_image(const TensorMap& map, const WriteOptions& options, InStream place,
                                 const std::string& name) {
-  NewFile file(static_cast<std::size_t>(bytes_of(map)) + kMetadataBytes, name);
+  NewFile file(static_cast<std::size_t>(map.bytes()) + kMetadataBytes, name);
   {
     MapWriter writer(file.id(), Storage::image, options, name);
     writer.append(map);

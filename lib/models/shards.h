@@ -25,18 +25,25 @@ struct SentenceRange {
 
 inline constexpr std::int64_t kShardSentences = 16;
 
-/// Calls work(range) for all shards of `sentences`, on up to `threads` threads. The sentence of a
-/// SentenceError is converted from the range's numbering to the frame's.
+inline std::int64_t shards_of(std::int64_t sentences) {
+  return (sentences + kShardSentences - 1) / kShardSentences;
+}
+
+/// Calls work(range) for one shard of `sentences`. The sentence of a SentenceError is converted from the range's
+/// numbering to the frame's.
+template <class Work>
+void in_shard(std::int64_t sentences, std::int64_t shard, const Work& work) {
+  const std::int64_t first = shard * kShardSentences;
+  renumbering([&](std::int64_t s) { return first + s; },
+              [&] {
+                work(SentenceRange{first, std::min(kShardSentences, sentences - first)});
+              });
+}
+
+/// For all shards, on up to `threads` threads.
 inline void for_each_shard(std::int64_t sentences, int threads,
                            const std::function<void(SentenceRange)>& work) {
-  const std::int64_t shards = (sentences + kShardSentences - 1) / kShardSentences;
-  parallel_for(shards, threads, [&](std::int64_t i) {
-    const std::int64_t first = i * kShardSentences;
-    renumbering([&](std::int64_t s) { return first + s; },
-                [&] {
-                  work({first, std::min(kShardSentences, sentences - first)});
-                });
-  });
+  parallel_for(shards_of(sentences), threads, [&](std::int64_t shard) { in_shard(sentences, shard, work); });
 }
 
 /// The packing of a range of sentences of `rows`.

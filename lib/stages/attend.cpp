@@ -1,6 +1,7 @@
 #include "stages/attend.h"
 
 #include <optional>
+#include <utility>
 
 #include "attend/attention_group.h"
 #include "attend/inputs.h"
@@ -36,18 +37,18 @@ void attend_with_model(const AttendConfig& config, const AttendPaths& paths, con
     inspect.check(paths.output, paths.keep);
     if (reads_target) targets.emplace(paths.target, loaded.target);
   }
-  std::vector<std::vector<std::int32_t>> given;
+  TargetIds given;
   run_stage(
       std::move(input), paths, inspect, loaded, stages_of(layer), static_cast<std::uint64_t>(paths.seed),
+      threads,
       [&](TensorMap& frame, const std::string& name) {
         if (!layer.decoder || !frame.contains("encoder/states")) expect_stage(frame, name, "embeddings");
         claim_for_model(frame, name, loaded, paths.model);
         if (targets) given = targets->next(texts_in(name, frame));
       },
       [&](TensorMap& frame, Inspection& inspection) {
-        attend_layer(*loaded.model, layer, config.steps, given, threads, frame, &inspection,
-                     values_wanted(config.allow_nonfinite));
-        label_layer(layer, loaded, given, frame);
+        return attention_work(loaded, layer, config.steps, std::move(given), frame, &inspection,
+                              values_wanted(config.allow_nonfinite));
       },
       [&] {
         if (targets) targets->expect_end();

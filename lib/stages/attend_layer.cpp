@@ -1,6 +1,8 @@
 #include "stages/attend_layer.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "attend/attention_group.h"
 #include "base/error.h"
@@ -123,73 +125,129 @@ Stages stages_of(const AttentionLayer& layer) {
   return stages;
 }
 
-void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool steps,
-                  const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame,
-                  Inspection* inspection, Values wanted) {
-  // A decoder alone reads the text of the input; one of a pair reads the targets, and the input is its
-  // source.
-  const bool alone = layer.decoder && !model.encoder;
-  const bool encoded = layer.decoder && !alone && frame.contains("encoder/states");
-  const PackedStates input = encoded
-                                 ? memory_of(frame, model, wanted)
-                                 : read_embeddings(frame, model, alone ? Side::target : Side::source, wanted);
-  const std::int64_t sentences = input.rows.sentences();
-  if (layer.decoder && !alone && static_cast<std::int64_t>(targets.size()) != sentences) {
-    fail("there are ", targets.size(), " targets for ", sentences, " source sentences");
-  }
-  PackedTokens target;
-  for (const auto& ids : targets) target.append(ids);
-  const PartSizes& part = model.sizes(layer.decoder ? Side::target : Side::source);
-  const AttentionSizes sizes{layer.decoder && !alone ? target.rows : input.rows,
-                             layer.decoder && !alone && !layer.cross ? target.rows : input.rows,
-                             part.n_heads,
-                             part.heads.key,
-                             part.heads.value,
-                             0,
-                             part.n_kv_heads,
-                             part.self_attends ? part.d_model : 0};
-  std::vector<std::string> names{"scores", "weights", "context"};
-  if (steps) names.insert(names.end(), {"query_vector", "key_vector", "value_vector", "head_context"});
-  if (steps && part.self_attends) names.push_back("products");  // of scaled-dot
-  if (steps) {
-    for (const std::string& stage : own_stages(model, layer)) names.push_back(stage);
-  }
-  AttentionGroup<float> group(sizes, names);
-  if (inspection) {
-    inspection->begin(frame, input.rows, alone ? Side::target : Side::source);
-    inspection->expect_targets(targets);
-    inspection->start_trace(targets);
+namespace {
+
+class LayerAttention : public FrameWork {
+ public:
+  LayerAttention(const Model<float>& model, const AttentionLayer& layer, bool steps, TargetIds targets,
+                 TensorMap& frame, Inspection* inspection, Values wanted)
+      : layer_(layer),
+        targets_(std::move(targets)),
+        frame_(frame),
+        model_(model),
+        inspection_(inspection),
+        alone_(layer.decoder && !model.encoder),
+        encoded_(layer.decoder && !alone_ && frame.contains("encoder/states")),
+        part_(model.sizes(layer.decoder ? Side::target : Side::source)),
+        input_(encoded_ ? memory_of(frame, model, wanted)
+                        : read_embeddings(frame, model, alone_ ? Side::target : Side::source, wanted)) {
+    if (reads_targets() && std::cmp_not_equal(targets_.size(), input_.rows.sentences()))
+      fail("there are ", targets_.size(), " targets for ", input_.rows.sentences(), " source sentences");
+    PackedTokens target;
+    for (const auto& ids : targets_) target.append(ids);
+    sizes_ = {reads_targets() ? target.rows : input_.rows,
+              reads_targets() && !layer.cross ? target.rows : input_.rows,
+              part_.n_heads,
+              part_.heads.key,
+              part_.heads.value,
+              0,
+              part_.n_kv_heads,
+              part_.self_attends ? part_.d_model : 0};
+    std::vector<std::string> names{"scores", "weights", "context"};
+    if (steps) names.insert(names.end(), {"query_vector", "key_vector", "value_vector", "head_context"});
+    if (steps && part_.self_attends) names.push_back("products");  // of scaled-dot
+    if (steps) {
+      for (const std::string& stage : own_stages(model, layer)) names.push_back(stage);
+    }
+    group_.emplace(sizes_, names);
+    if (!inspection) return;
+    inspection->begin(frame, input_.rows, alone_ ? Side::target : Side::source);
+    inspection->expect_targets(targets_);
+    inspection->start_trace(targets_);
   }
 
-  for_each_shard(sentences, threads, [&](SentenceRange range) {
-    InspectedPass pass(model, inspection, range.numbers(),
-                       [&](const std::string& name) { return name.starts_with(layer.path + "/"); });
-    const Selection shard(input, range.numbers());
+  std::int64_t parts() const override { return shards_of(input_.rows.sentences()); }
+  void compute(std::int64_t part) override {
+    in_shard(input_.rows.sentences(), part, [&](SentenceRange range) { attend(range); });
+  }
+  void finish() override {
+    if (inspection_) inspection_->end(frame_);
+    TensorMap map = group_->take("Attention of " + layer_.path, {{"score", score_of(model_, part_)}});
+    const char* kind = layer_.cross ? "cross" : layer_.decoder ? "decoder_self" : "encoder_self";
+    map.at("attention/weights").attributes["kind"] = std::string(kind);
+    map.groups.at("attention").attributes["model_layer"] = layer_.path;
+    replace_attention(frame_, std::move(map));
+  }
+
+ protected:
+  const AttentionLayer& layer_;
+  const TargetIds targets_;
+  TensorMap& frame_;
+
+ private:
+  /// A decoder alone reads the text of the input; one of a pair reads the targets, and the input is its source.
+  bool reads_targets() const { return layer_.decoder && !alone_; }
+
+  void attend(SentenceRange range) {
+    InspectedPass pass(model_, inspection_, range.numbers(),
+                       [&](const std::string& name) { return name.starts_with(layer_.path + "/"); });
+    const Selection shard(input_, range.numbers());
     Encoded<float> x = shard.on(pass);
-    if (!layer.decoder) x = model.encoder->encode(pass, x, 0, layer.index + 1);
-    if (layer.decoder && !alone && !encoded) {
-      InferencePass plain(model);
+    if (!layer_.decoder) x = model_.encoder->encode(pass, x, 0, layer_.index + 1);
+    if (reads_targets() && !encoded_) {
+      InferencePass plain(model_);
       plain.tape = pass.tape;
-      x = model.encode(plain, x.states, *x.rows);
+      x = model_.encode(plain, x.states, *x.rows);
     }
     PackedTokens own;
-    for (std::int64_t i = 0; layer.decoder && !alone && i < range.count; ++i)
-      own.append(targets[static_cast<std::size_t>(range.first + i)]);
-    if (alone) model.decode(pass, nullptr, x.states, *x.rows);
-    if (layer.decoder && !alone) model.decode(pass, &x, own);
+    for (std::int64_t i = 0; reads_targets() && i < range.count; ++i)
+      own.append(targets_[static_cast<std::size_t>(range.first + i)]);
+    if (alone_) model_.decode(pass, nullptr, x.states, *x.rows);
+    if (reads_targets()) model_.decode(pass, &x, own);
     pass.keep();
-    keep(pass.recorded(), layer.path, sizes, range, group);
-  });
-  if (inspection) inspection->end(frame);
-  TensorMap map = group.take("Attention of " + layer.path, {{"score", score_of(model, part)}});
-  const char* kind = layer.cross ? "cross" : layer.decoder ? "decoder_self" : "encoder_self";
-  map.at("attention/weights").attributes["kind"] = std::string(kind);
-  map.groups.at("attention").attributes["model_layer"] = layer.path;
-  replace_attention(frame, std::move(map));
+    keep(pass.recorded(), layer_.path, sizes_, range, *group_);
+  }
+
+  const Model<float>& model_;
+  Inspection* inspection_;
+  const bool alone_, encoded_;
+  const PartSizes& part_;
+  const PackedStates input_;
+  AttentionSizes sizes_;
+  std::optional<AttentionGroup<float>> group_;
+};
+
+class LabelledAttention final : public LayerAttention {
+ public:
+  LabelledAttention(const LoadedModel& loaded, const AttentionLayer& layer, bool steps, TargetIds targets,
+                    TensorMap& frame, Inspection* inspection, Values wanted)
+      : LayerAttention(*loaded.model, layer, steps, std::move(targets), frame, inspection, wanted),
+        loaded_(loaded) {}
+  void finish() override {
+    LayerAttention::finish();
+    label_layer(layer_, loaded_, targets_, frame_);
+  }
+
+ private:
+  const LoadedModel& loaded_;
+};
+
+}  // namespace
+
+std::unique_ptr<FrameWork> attention_work(const LoadedModel& loaded, const AttentionLayer& layer, bool steps,
+                                          TargetIds targets, TensorMap& frame, Inspection* inspection,
+                                          Values wanted) {
+  return std::make_unique<LabelledAttention>(loaded, layer, steps, std::move(targets), frame, inspection,
+                                             wanted);
 }
 
-void label_layer(const AttentionLayer& layer, const LoadedModel& loaded,
-                 const std::vector<std::vector<std::int32_t>>& targets, TensorMap& frame) {
+void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool steps,
+                  const TargetIds& targets, int threads, TensorMap& frame) {
+  LayerAttention(model, layer, steps, targets, frame, nullptr, Values::finite).run(threads);
+}
+
+void label_layer(const AttentionLayer& layer, const LoadedModel& loaded, const TargetIds& targets,
+                 TensorMap& frame) {
   std::vector<std::vector<std::string>> sources, produced, read;
   if (frame.contains("tokens/ids")) {
     for (const auto& ids : text::sentence_ids(frame, loaded.source))

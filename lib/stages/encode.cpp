@@ -22,27 +22,48 @@ void replace(TensorMap& frame, const std::string& path, Tensor tensor) {
   frame.add(path, std::move(tensor));
 }
 
-}  // namespace
-
-void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Inspection* inspection) {
-  expect_tokens_of(side, frame, model);
-  const PackedTokens given = tokens_of(frame, "tokens", model.sizes(side).vocab_size);
-  // A decoder alone continues from what it read.
-  const bool read = side == Side::target && !model.encoder;
-  const PackedTokens tokens = read ? model.read_alone(given) : given;
-  if (inspection) {
-    inspection->begin(frame, tokens.rows, side);
+class Embedding : public FrameWork {
+ public:
+  Embedding(const Model<float>& model, Side side, TensorMap& frame, Inspection* inspection)
+      : frame_(frame), model_(model), side_(side), inspection_(inspection) {
+    expect_tokens_of(side, frame, model);
+    const PackedTokens given = tokens_of(frame, "tokens", model.sizes(side).vocab_size);
+    // A decoder alone continues from what it read.
+    const bool read = side == Side::target && !model.encoder;
+    tokens_ = read ? model.read_alone(given) : given;
+    if (!inspection) return;
+    inspection->begin(frame, tokens_.rows, side);
     inspection->start_trace();
   }
-  InspectedPass pass(model, inspection, SentenceRange{0, tokens.rows.sentences()}.numbers());
-  replace(frame, "embeddings/values", pad(model.embed(pass, side, tokens).value(), tokens.rows));
-  replace(frame, "embeddings/length", lengths_of(tokens.rows));
-  frame.groups["embeddings"] = {"values",
-                                "Embeddings with positions",
-                                {"0", ".", "."},
-                                {{"side", side == Side::source ? "source" : "target"}}};
-  pass.keep();
-  if (inspection) inspection->end(frame);
+  std::int64_t parts() const override { return 1; }
+  void compute(std::int64_t) override {
+    InspectedPass pass(model_, inspection_, SentenceRange{0, tokens_.rows.sentences()}.numbers());
+    replace(frame_, "embeddings/values", pad(model_.embed(pass, side_, tokens_).value(), tokens_.rows));
+    replace(frame_, "embeddings/length", lengths_of(tokens_.rows));
+    frame_.groups["embeddings"] = {"values",
+                                   "Embeddings with positions",
+                                   {"0", ".", "."},
+                                   {{"side", side_ == Side::source ? "source" : "target"}}};
+    pass.keep();
+  }
+  void finish() override {
+    if (inspection_) inspection_->end(frame_);
+  }
+
+ protected:
+  TensorMap& frame_;
+
+ private:
+  const Model<float>& model_;
+  Side side_;
+  Inspection* inspection_;
+  PackedTokens tokens_;
+};
+
+}  // namespace
+
+void embed_frame(const Model<float>& model, Side side, TensorMap& frame) {
+  Embedding(model, side, frame, nullptr).run(1);
 }
 
 TensorMap embed_images(const Model<float>& model, const Pictures& pictures, Inspection* inspection) {
@@ -81,14 +102,23 @@ void run_embed_images(const EmbedOptions& options, const InspectionConfig& inspe
   writer.finish();
 }
 
-/// Labels /embeddings of a decoder alone with the pieces that it reads: token str (sentence, position).
-void label_read(TensorMap& frame, const LoadedModel& loaded) {
-  const Packing rows = packing_of("embeddings/length", frame.at("embeddings/length"),
-                                  frame.at("embeddings/values").shape()[1]);
-  const Pieces pieces =
-      pieces_read(pieces_of(frame, loaded.target, rows), loaded.target, loaded.model->reads_as_given);
-  replace(frame, "embeddings/token", token_labels(pieces, "position", rows.longest()));
-}
+/// Of a decoder alone, with the pieces that it reads: /embeddings/token str (sentence, position).
+class LabelledEmbedding final : public Embedding {
+ public:
+  LabelledEmbedding(const LoadedModel& loaded, Side side, TensorMap& frame, Inspection* inspection)
+      : Embedding(*loaded.model, side, frame, inspection), loaded_(loaded) {}
+  void finish() override {
+    Embedding::finish();
+    const Packing rows = packing_of("embeddings/length", frame_.at("embeddings/length"),
+                                    frame_.at("embeddings/values").shape()[1]);
+    const Pieces pieces =
+        pieces_read(pieces_of(frame_, loaded_.target, rows), loaded_.target, loaded_.model->reads_as_given);
+    replace(frame_, "embeddings/token", token_labels(pieces, "position", rows.longest()));
+  }
+
+ private:
+  const LoadedModel& loaded_;
+};
 
 /// /positions/values f32 (position, dim): the sinusoids alone.
 TensorMap position_map(std::int64_t count, std::int64_t d_model) {
@@ -154,88 +184,125 @@ SentenceVectors sentence_vectors(const Model<float>& model, const EncodeOptions&
   return vectors;
 }
 
-}  // namespace
+class Encoding final : public FrameWork {
+ public:
+  Encoding(const Model<float>& model, const EncodeOptions& options, TensorMap& frame, Inspection* inspection);
+  std::int64_t parts() const override { return shards_of(input_.rows.sentences()); }
+  void compute(std::int64_t part) override {
+    in_shard(input_.rows.sentences(), part, [&](SentenceRange range) { encode(range); });
+  }
+  void finish() override;
 
-void encode_frame(const Model<float>& model, const EncodeOptions& options, int threads, TensorMap& frame,
-                  Inspection* inspection) {
+ private:
+  void encode(SentenceRange range);
+
+  const Model<float>& model_;
+  const EncodeOptions& options_;
+  TensorMap& frame_;
+  Inspection* inspection_;
+  const std::int64_t last_, kept_;  ///< the end of the layers, and the number whose output is kept
+  const PackedStates input_;
+  FinalWidths widths_;
+  std::vector<std::string> names_;  ///< of the outputs of a decoder alone
+  std::optional<SentenceVectors> pool_;
+  Tensor states_, final_h_, final_c_, vectors_;
+};
+
+Encoding::Encoding(const Model<float>& model, const EncodeOptions& options, TensorMap& frame,
+                   Inspection* inspection)
+    : model_(model),
+      options_(options),
+      frame_(frame),
+      inspection_(inspection),
+      last_(model.encoder ? encoder_stages(model, options).last : model.sizes(Side::target).n_layers),
+      kept_(options.all_layers ? last_ - options.first : 1),
+      input_(options.first == 0
+                 ? read_embeddings(frame, model, model.encoder ? Side::source : Side::target, options.wanted)
+                 : read_encoder_states(frame, model, options.first, options.wanted)) {
   const Side side = model.encoder ? Side::source : Side::target;
-  const PartSizes& part = model.sizes(side);
-  const std::int64_t last = model.encoder ? encoder_stages(model, options).last : part.n_layers;
-  const std::int64_t d = part.d_model;
-  const PackedStates input = options.first == 0
-                                 ? read_embeddings(frame, model, side, options.wanted)
-                                 : read_encoder_states(frame, model, options.first, options.wanted);
-  const std::int64_t width = input.rows.longest(), sentences = input.rows.sentences();
-  const std::int64_t kept = options.all_layers ? last - options.first : 1;
-  Tensor states = Tensor::zeros<float>({sentences, kept, width, d}, {"sentence", "layer", "position", "dim"});
-  const FinalWidths widths = model.encoder ? model.encoder->sizes().final_states : FinalWidths{};
+  const std::int64_t sentences = input_.rows.sentences(), d = model.sizes(side).d_model;
+  states_ = Tensor::zeros<float>({sentences, kept_, input_.rows.longest(), d},
+                                 {"sentence", "layer", "position", "dim"});
+  if (model.encoder)
+    widths_ = model.encoder->sizes().final_states;
+  else
+    names_ = output_names(last_);
   const std::vector<std::string> final_dims{"sentence", "recurrent_layer", "dim"};
-  Tensor final_h = Tensor::zeros<float>({sentences, last, widths.h}, final_dims),
-         final_c = Tensor::zeros<float>({sentences, last, widths.c}, final_dims);
-  std::optional<SentenceVectors> pool;
-  if (!options.pool.empty()) pool = sentence_vectors(model, options);
-  const std::int64_t vector_width = pool ? pool->width(d) : d;
-  Tensor vectors = Tensor::zeros<float>({sentences, vector_width}, {"sentence", "dim"});
-  if (inspection) {
-    inspection->begin(frame, input.rows, side);
-    inspection->start_trace();
+  final_h_ = Tensor::zeros<float>({sentences, last_, widths_.h}, final_dims);
+  final_c_ = Tensor::zeros<float>({sentences, last_, widths_.c}, final_dims);
+  if (!options.pool.empty()) {
+    pool_ = sentence_vectors(model, options);
+    vectors_ = Tensor::zeros<float>({sentences, pool_->width(d)}, {"sentence", "dim"});
   }
-  const std::vector<std::string> names = model.encoder ? std::vector<std::string>{} : output_names(last);
-  Recording<float>::Wanted recorded;
-  if (!names.empty()) recorded = [&](const std::string& name) { return std::ranges::count(names, name) > 0; };
-  for_each_shard(sentences, threads, [&](SentenceRange range) {
-    InspectedPass pass(model, inspection, range.numbers(), recorded);
-    const Selection shard(input, range.numbers());
-    const Packing& rows = shard.rows();
-    Encoded<float> x = shard.on(pass);
-    if (!model.encoder) model.decode(pass, nullptr, x.states, rows);
-    for (std::int64_t layer = options.first; layer < last; ++layer) {
-      if (model.encoder) x = model.encoder->encode(pass, x, layer, layer + 1);
-      const std::int64_t slot = layer - (last - kept);
-      if (slot < 0) continue;
-      const Matrix<const float> output =
-          model.encoder ? x.states.value()
-                        : pass.recorded().at(names[static_cast<std::size_t>(layer)]).matrix();
-      for (std::int64_t s = 0; s < range.count; ++s)
-        copy_into(matrix_at<float>(states, {range.first + s, slot}),
-                  output.row_range(rows.offset(s), rows.length(s)));
-      if (pool && layer + 1 == last)
-        std::ranges::copy(pool->of(pass, pass.tape->constant(output), rows),
-                          vectors.values<float>().begin() + range.first * vector_width);
-    }
-    for (std::size_t l = 0; l < x.final_states.size(); ++l) {
-      const Matrix<const float> state = x.final_states[l].value();
-      const auto layer = static_cast<std::int64_t>(l);
-      for (std::int64_t s = 0; s < range.count; ++s) {
-        const Matrix<const float> row = state.row_range(s, 1);
-        copy_into(matrix_at<float>(final_h, {range.first + s}).row_range(layer, 1), row.columns(0, widths.h));
-        copy_into(matrix_at<float>(final_c, {range.first + s}).row_range(layer, 1),
-                  row.columns(widths.h, widths.c));
-      }
-    }
-    pass.keep();
-  });
-  frame.erase("encoder/final_h");
-  frame.erase("encoder/final_c");
-  if (widths.h > 0) frame.add("encoder/final_h", std::move(final_h));
-  if (widths.c > 0) frame.add("encoder/final_c", std::move(final_c));
-  replace(frame, "encoder/states", std::move(states));
-  replace(frame, "encoder/mask", mask_of(input.rows));
-  replace(frame, "encoder/length", lengths_of(input.rows));
-  frame.groups["encoder"] = {"states",
-                             model.encoder ? "Encoder states" : "Decoder states",
-                             {"0", "0", ".", "."},
-                             {{"layers_done", last}}};
-  frame.erase("sentences/values");  // of other states
-  frame.groups.erase("sentences");
-  if (pool) {
-    frame.add("sentences/values", std::move(vectors));
-    frame.groups["sentences"] = {"values", "Vectors of sentences", {}, {}};
-  }
-  if (inspection) inspection->end(frame);
+  if (!inspection) return;
+  inspection->begin(frame, input_.rows, side);
+  inspection->start_trace();
 }
 
-void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std::uint64_t seed,
+void Encoding::encode(SentenceRange range) {
+  Recording<float>::Wanted recorded;
+  if (!names_.empty())
+    recorded = [&](const std::string& name) { return std::ranges::count(names_, name) > 0; };
+  InspectedPass pass(model_, inspection_, range.numbers(), recorded);
+  const Selection shard(input_, range.numbers());
+  const Packing& rows = shard.rows();
+  Encoded<float> x = shard.on(pass);
+  if (!model_.encoder) model_.decode(pass, nullptr, x.states, rows);
+  for (std::int64_t layer = options_.first; layer < last_; ++layer) {
+    if (model_.encoder) x = model_.encoder->encode(pass, x, layer, layer + 1);
+    const std::int64_t slot = layer - (last_ - kept_);
+    if (slot < 0) continue;
+    const Matrix<const float> output =
+        model_.encoder ? x.states.value()
+                       : pass.recorded().at(names_[static_cast<std::size_t>(layer)]).matrix();
+    for (std::int64_t s = 0; s < range.count; ++s)
+      copy_into(matrix_at<float>(states_, {range.first + s, slot}),
+                output.row_range(rows.offset(s), rows.length(s)));
+    if (pool_ && layer + 1 == last_)
+      std::ranges::copy(pool_->of(pass, pass.tape->constant(output), rows),
+                        vectors_.values<float>().begin() + range.first * vectors_.shape()[1]);
+  }
+  for (std::size_t l = 0; l < x.final_states.size(); ++l) {
+    const Matrix<const float> state = x.final_states[l].value();
+    const auto layer = static_cast<std::int64_t>(l);
+    for (std::int64_t s = 0; s < range.count; ++s) {
+      const Matrix<const float> row = state.row_range(s, 1);
+      copy_into(matrix_at<float>(final_h_, {range.first + s}).row_range(layer, 1), row.columns(0, widths_.h));
+      copy_into(matrix_at<float>(final_c_, {range.first + s}).row_range(layer, 1),
+                row.columns(widths_.h, widths_.c));
+    }
+  }
+  pass.keep();
+}
+
+void Encoding::finish() {
+  frame_.erase("encoder/final_h");
+  frame_.erase("encoder/final_c");
+  if (widths_.h > 0) frame_.add("encoder/final_h", std::move(final_h_));
+  if (widths_.c > 0) frame_.add("encoder/final_c", std::move(final_c_));
+  replace(frame_, "encoder/states", std::move(states_));
+  replace(frame_, "encoder/mask", mask_of(input_.rows));
+  replace(frame_, "encoder/length", lengths_of(input_.rows));
+  frame_.groups["encoder"] = {"states",
+                              model_.encoder ? "Encoder states" : "Decoder states",
+                              {"0", "0", ".", "."},
+                              {{"layers_done", last_}}};
+  frame_.erase("sentences/values");  // of other states
+  frame_.groups.erase("sentences");
+  if (pool_) {
+    frame_.add("sentences/values", std::move(vectors_));
+    frame_.groups["sentences"] = {"values", "Vectors of sentences", {}, {}};
+  }
+  if (inspection_) inspection_->end(frame_);
+}
+
+}  // namespace
+
+void encode_frame(const Model<float>& model, const EncodeOptions& options, int threads, TensorMap& frame) {
+  Encoding(model, options, frame, nullptr).run(threads);
+}
+
+void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std::uint64_t seed, int threads,
                const std::function<bool(const std::string& option)>& given) {
   if (!options.pixels.empty()) {
     for (const char* option : {"side", "positions-only", "d-model"})
@@ -259,16 +326,17 @@ void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std
   if (!options.pixels.empty() && !inspect.list)
     return run_embed_images(options, inspect, loaded, stages, seed);
   run_stage(
-      std::move(input), options, inspect, loaded, stages, seed,
+      std::move(input), options, inspect, loaded, stages, seed, threads,
       [&](TensorMap& frame, const std::string& name) {
         expect_stage(frame, name, "tokens");
         io::expect_digest(frame, name, io::kVocabularyDigest, loaded.tokenizer(stages.side).digest(),
                           options.model);
         claim_for_model(frame, name, loaded, options.model);
       },
-      [&](TensorMap& frame, Inspection& inspection) {
-        embed_frame(*loaded.model, stages.side, frame, &inspection);
-        if (!loaded.model->encoder) label_read(frame, loaded);
+      [&](TensorMap& frame, Inspection& inspection) -> std::unique_ptr<FrameWork> {
+        if (!loaded.model->encoder)
+          return std::make_unique<LabelledEmbedding>(loaded, stages.side, frame, &inspection);
+        return std::make_unique<Embedding>(*loaded.model, stages.side, frame, &inspection);
       });
 }
 
@@ -298,13 +366,13 @@ void run_encode(const StageFiles& files, const std::string& layers, EncodeOption
   loaded.model->set_precision(precision,
                               precision == Precision::float32 ? Unpacked::kept : Unpacked::released);
   run_stage(
-      std::move(input), files, inspect, loaded, encoder_stages(*loaded.model, options), seed,
+      std::move(input), files, inspect, loaded, encoder_stages(*loaded.model, options), seed, threads,
       [&](TensorMap& frame, const std::string& name) {
         expect_stage(frame, name, options.first == 0 ? "embeddings" : "encoder");
         claim_for_model(frame, name, loaded, files.model);
       },
       [&](TensorMap& frame, Inspection& inspection) {
-        encode_frame(*loaded.model, options, threads, frame, &inspection);
+        return std::make_unique<Encoding>(*loaded.model, options, frame, &inspection);
       });
 }
 

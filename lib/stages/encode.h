@@ -8,9 +8,8 @@
 
 namespace heed {
 
-/// Adds /embeddings: values f32 (sentence, position, dim), length. `inspection`, if given, records and edits
-/// its values.
-void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Inspection* inspection = nullptr);
+/// Adds /embeddings: values f32 (sentence, position, dim), length.
+void embed_frame(const Model<float>& model, Side side, TensorMap& frame);
 
 /// /embeddings of images.
 TensorMap embed_images(const Model<float>& model, const Pictures& pictures, Inspection* inspection = nullptr);
@@ -30,8 +29,7 @@ inline const std::vector<std::string> kSentencePools{"model", "mean", "first", "
 /// Adds /encoder: states f32 (sentence, layer, position, dim), mask, length. Reads /embeddings or, if
 /// options.first > 0, the last layer of the /encoder group left by an earlier run. With options.pool also
 /// /sentences: values f32 (sentence, dim), from the last layer.
-void encode_frame(const Model<float>& model, const EncodeOptions& options, int threads, TensorMap& frame,
-                  Inspection* inspection = nullptr);
+void encode_frame(const Model<float>& model, const EncodeOptions& options, int threads, TensorMap& frame);
 /// The layers that run. Throws UsageError if the encoder has no such range, or if it excludes the layer to
 /// pool.
 Stages encoder_stages(const Model<float>& model, const EncodeOptions& options);
@@ -45,7 +43,7 @@ struct EmbedOptions : StageFiles {
   std::int64_t d_model = 512;       ///< their width
 };
 /// Runs the tool embed. `given` tells which options were given: those without effect are refused.
-void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std::uint64_t seed,
+void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std::uint64_t seed, int threads,
                const std::function<bool(const std::string& option)>& given);
 
 /// Runs the tool encode; `layers` is "A:B", "A:", ":B", or ":" for all, and sets first and last.

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <string_view>
 
 #include "base/paths.h"
-#include "base/sentence_error.h"
 #include "io/provenance.h"
 #include "stages/nbest_lists.h"
 
@@ -32,48 +30,15 @@ void SentenceProgress::finish() {
   logging::verbose(concat(done_, " sentences in ", logging::duration(seconds), ", ", speed()));
 }
 
-void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::function<void(TensorMap&)>& stage,
-                    const std::function<void(TensorMap&)>& write) {
-  std::int64_t before = 0;
-  std::string name = reader.name();
-  SentenceProgress progress(reader.sentences());
-  for (TensorMap frame; reader.next(frame);) {
-    if (reader.name() != name) name = reader.name(), before = 0;
-    claim(frame, reader.name());
-    const std::int64_t sentences = io::sentences_of(frame);
-    // heed's frames state their number, except those that begin a text; others are counted within their file.
-    if (io::text_of(frame.attributes, "format")) before = io::first_sentence_of(frame.attributes, name);
-    try {
-      try {
-        stage(frame);
-      } catch (const UsageError&) {
-        throw;
-      } catch (const PatchError&) {
-        throw;
-      } catch (const SentenceError&) {
-        throw;
-      } catch (const Error& e) {
-        const bool names_tensor = std::string_view(e.what()).starts_with('/');
-        fail(reader.name(), names_tensor ? ":" : ": ", e.what());
-      }
-      write(frame);
-    } catch (const SentenceError& e) {
-      fail(reader.name(), ": sentence ", before + e.sentence + 1, ": ", e.what());
-    }
-    before += sentences;
-    progress.add(sentences);
-  }
-  progress.finish();
-}
-
 std::optional<io::FrameReader> begin_reading(const StageFiles& files, const InspectionConfig& inspect) {
   if (inspect.list) return std::nullopt;
   return io::FrameReader::begin(files.input, {.batch = files.batch});
 }
 
 void run_stage(std::optional<io::FrameReader> input, const StageFiles& files, const InspectionConfig& inspect,
-               const LoadedModel& loaded, const Stages& stages, std::uint64_t seed, const Claim& claim,
-               const std::function<void(TensorMap&, Inspection&)>& stage,
+               const LoadedModel& loaded, const Stages& stages, std::uint64_t seed, int threads,
+               const Claim& claim,
+               const std::function<std::unique_ptr<FrameWork>(TensorMap&, Inspection&)>& begin,
                const std::function<void()>& at_end) {
   if (inspect.list) {
     std::cout << value_list(inspect, *loaded.model, stages);
@@ -83,9 +48,8 @@ void run_stage(std::optional<io::FrameReader> input, const StageFiles& files, co
   (void)input->sentences();  // an input that cannot be read makes no output
   io::FrameWriter writer(files.output, files.write, files.keep);
   for_each_frame(
-      *input, claim, [&](TensorMap& frame) { stage(frame, inspection); },
-      [&](TensorMap& frame) { writer.write(std::move(frame)); });
-  writer.await_written();
+      *input, claim, [&](TensorMap& frame) { return begin(frame, inspection); },
+      [&](TensorMap& frame) { writer.write(frame); }, threads, inspect.active());
   if (at_end) at_end();
   inspection.finish();
   writer.finish();

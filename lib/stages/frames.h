@@ -1,4 +1,4 @@
-// The loop of every tool that reads frames: reads one, processes it, writes the result.
+// What all tools that read frames do: they run a stage over them, claim them for a model, and count sentences.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,11 @@
 #include "base/log.h"
 #include "inspect/inspection.h"
 #include "io/frame_stream.h"
+#include "stages/frame_flow.h"
 #include "text/line_reader.h"
 #include "text/unknown_pieces.h"
 
 namespace heed {
-
-/// Checks a frame before it is processed; may throw. `name` is the input's, for messages.
-using Claim = std::function<void(TensorMap& frame, const std::string& name)>;
 
 /// Progress over the sentences of an input, with a summary line under --verbose.
 class SentenceProgress {
@@ -32,12 +30,6 @@ class SentenceProgress {
   std::int64_t done_ = 0;
   std::optional<logging::Progress> progress_;
 };
-
-/// Passes every remaining frame of `reader` to `claim`, to `stage`, whose errors get the input's name as
-/// prefix, and to `write`, which may take it away. A SentenceError of either, counted in the frame, is reported with the sentence's
-/// number in the text, from 1.
-void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::function<void(TensorMap&)>& stage,
-                    const std::function<void(TensorMap&)>& write);
 
 /// Help of the option --precision.
 inline constexpr const char* kPrecisionHelp =
@@ -58,12 +50,13 @@ struct StageFiles {
 /// names.
 std::optional<io::FrameReader> begin_reading(const StageFiles& files, const InspectionConfig& inspect);
 
-/// Runs a stage from `input` to the output, which receives the frames as `stage` leaves them. `inspect`
-/// selects what to record and edit; if it only lists names, these are printed instead. `at_end` may still
-/// throw: the output is put in place after it.
+/// Runs a stage from `input` to the output, which receives the frames as the work that `begin` gives leaves them, on up
+/// to `threads` threads. `inspect` selects what to record and edit; if it only lists names, these are printed
+/// instead. `at_end` may still throw: the output is put in place after it.
 void run_stage(std::optional<io::FrameReader> input, const StageFiles& files, const InspectionConfig& inspect,
-               const LoadedModel& loaded, const Stages& stages, std::uint64_t seed, const Claim& claim,
-               const std::function<void(TensorMap&, Inspection&)>& stage,
+               const LoadedModel& loaded, const Stages& stages, std::uint64_t seed, int threads,
+               const Claim& claim,
+               const std::function<std::unique_ptr<FrameWork>(TensorMap&, Inspection&)>& begin,
                const std::function<void()>& at_end = {});
 
 /// Throws Error if the frame lacks `group` ("embeddings") and is clearly the output of an earlier tool.

@@ -55,6 +55,16 @@ Tensor& TensorMap::at(const std::string& path) {
   return const_cast<Tensor&>(std::as_const(*this).at(path));
 }
 
+std::int64_t TensorMap::bytes() const {
+  std::int64_t bytes = 0;
+  for (const auto& [path, tensor] : tensors_) {
+    bytes += tensor.size() * with_type(tensor.dtype(), []<class T>(T) { return std::int64_t{sizeof(T)}; });
+    if (tensor.dtype() == DType::string)
+      for (const std::string& text : tensor.values<std::string>()) bytes += std::ssize(text);
+  }
+  return bytes;
+}
+
 void TensorMap::erase(const std::string& path) {
   std::erase_if(tensors_, [&](const auto& t) { return t.first == path; });
 }

@@ -136,6 +136,8 @@ class TensorMap {
   const Tensor* find(const std::string& path) const;
   bool contains(const std::string& path) const { return find(path) != nullptr; }
   void erase(const std::string& path);
+  /// The memory that the values take, roughly.
+  std::int64_t bytes() const;
   /// Adds everything in `other`, whose tensors, groups and attributes replace those of the same name.
   void merge(TensorMap other);
 

@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(small_frames_give_the_file_of_large_ones) {
     BOOST_TEST_CONTEXT(size) {
       check_equal(read_map(path), all);
       BOOST_TEST(std::filesystem::file_size(path) <
-                 1.1 * static_cast<double>(bytes_of(all)));  // no small chunks
+                 1.1 * static_cast<double>(all.bytes()));  // no small chunks
       std::int64_t at = 0;
       FrameReader reader(path, {.batch = size});
       for (TensorMap frame; reader.next(frame);) {
