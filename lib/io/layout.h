@@ -29,11 +29,6 @@ inline std::ptrdiff_t sentence_axis_of(const std::vector<std::string>& dims) {
   return axis_of(dims, kSentenceDim);
 }
 
-/// Of an element in memory; of a string without its text.
-inline std::int64_t item_bytes(DType dtype) {
-  return with_type(dtype, []<class T>(T) { return static_cast<std::int64_t>(sizeof(T)); });
-}
-
 /// The bytes of numbers; none of strings.
 std::span<const std::byte> numbers_of(const Tensor& tensor);
 

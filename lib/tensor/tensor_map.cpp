@@ -58,7 +58,7 @@ Tensor& TensorMap::at(const std::string& path) {
 std::int64_t TensorMap::bytes() const {
   std::int64_t bytes = 0;
   for (const auto& [path, tensor] : tensors_) {
-    bytes += tensor.size() * with_type(tensor.dtype(), []<class T>(T) { return std::int64_t{sizeof(T)}; });
+    bytes += tensor.size() * item_bytes(tensor.dtype());
     if (tensor.dtype() == DType::string)
       for (const std::string& text : tensor.values<std::string>()) bytes += std::ssize(text);
   }

@@ -66,6 +66,11 @@ decltype(auto) with_type(DType dtype, Use&& use) {
   return use(std::string());
 }
 
+/// Of an element in memory; of a string without its text.
+inline std::int64_t item_bytes(DType dtype) {
+  return with_type(dtype, []<class T>(T) { return static_cast<std::int64_t>(sizeof(T)); });
+}
+
 using Attribute = std::variant<std::string, std::int64_t, double, std::vector<std::string>>;
 using Attributes = std::map<std::string, Attribute>;
 
