@@ -69,10 +69,10 @@ class FrameReader {
   /// Restricts frames in HDF5 to the tensors at or below these paths; a frame that has none of them comes
   /// whole. Call it before next().
   void set_only(std::vector<std::string> paths);
-  /// For every further path, `around` is given what opens it: a process that is forked has only the thread that
-  /// forks it, and locks that others hold stay locked in it.
+  /// `around` is called with the function that opens the next path, and calls it when other threads hold no locks: the
+  /// process that is forked has one thread only, and a lock held by another would stay locked there.
   void set_around_open(std::function<void(const std::function<void()>& open)> around);
-  /// Makes next(), which waits for input in another thread, or is called later, throw; not while a path is opened.
+  /// Makes next() throw, also if another thread is waiting in it for input. Not to be called while a path is opened.
   void interrupt();
   /// For messages: the path that the last frame came from, or "<stdin>".
   const std::string& name() const;
