@@ -60,22 +60,24 @@ namespace {
 /// Reads one chunk after the other into the bytes of a tensor.
 void fetch_chunks(const ChunkedTensor& stored, int file, std::span<std::byte> values,
                   const std::string& where) {
-  // Of bytes: the last axis is that of a value.
-  const auto in_bytes = [&](Shape shape, std::int64_t last) { return shape.push_back(last), shape; };
   const std::int64_t item = item_bytes(stored.dtype);
-  const Shape shape = in_bytes(stored.shape, item), chunk = in_bytes(stored.chunk, item),
-              start = in_bytes(stored.start, 0);
+  const Shape shape = in_bytes(stored.shape, item), chunk = in_bytes(stored.chunk, item);
+  Shape start = stored.start, end = shape;  // of the tensor within the chunks
+  start.push_back(0);
+  for (std::size_t i = 0; i < end.size(); ++i) end[i] += start[i];
   const auto chunk_bytes = static_cast<std::size_t>(element_count(chunk));
   // Chunks of whole rows are read where they belong.
   const bool are_rows = std::ranges::count(start, 0) == std::ssize(start) &&
                         std::equal(chunk.begin() + 1, chunk.end(), shape.begin() + 1, shape.end());
   std::vector<std::byte> apart;
-  Shape begin(shape.size(), 0);  // of the chunk's part in the tensor
+  const Shape origin(shape.size(), 0);
+  Shape at_chunk = origin;
   for (const std::int64_t address : stored.addresses) {
-    Shape within(shape.size(), 0), size(shape.size());
+    Shape within(shape.size()), begin(shape.size()), size(shape.size());  // of the chunk's part of the tensor
     for (std::size_t i = 0; i < shape.size(); ++i) {
-      if (begin[i] == 0) within[i] = start[i];
-      size[i] = std::min(chunk[i] - within[i], shape[i] - begin[i]);
+      within[i] = at_chunk[i] == 0 ? start[i] : 0;
+      begin[i] = at_chunk[i] + within[i] - start[i];
+      size[i] = std::min(chunk[i], end[i] - at_chunk[i]) - within[i];
     }
     const auto at = static_cast<std::uint64_t>(address);
     bool is_sound;
@@ -95,10 +97,7 @@ void fetch_chunks(const ChunkedTensor& stored, int file, std::span<std::byte> va
     }
     if (!is_sound)
       fail(where, ": values in the chunk at byte ", address, " do not fit their checksum: damaged");
-    for (std::size_t i = shape.size(); i-- > 0;) {
-      if ((begin[i] += size[i]) < shape[i]) break;
-      begin[i] = 0;
-    }
+    next_block(at_chunk, origin, chunk, end);
   }
 }
 

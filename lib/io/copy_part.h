@@ -1,4 +1,4 @@
-// Parts of row-major arrays. Internal to lib/io.
+// Parts and blocks of row-major arrays. Internal to lib/io.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,22 @@ inline Shape strides_of(const Shape& shape) {
   Shape strides(shape.size(), 1);
   for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
   return strides;
+}
+
+/// The shape of the same array in bytes: a further axis, that of the bytes of an element.
+inline Shape in_bytes(Shape shape, std::int64_t item_bytes) {
+  shape.push_back(item_bytes);
+  return shape;
+}
+
+/// Moves `at` to the next block, in row-major order, of those that begin `step` apart from `first` on and before `end`.
+/// False after the last, with `at` at the first again.
+inline bool next_block(Shape& at, const Shape& first, const Shape& step, const Shape& end) {
+  for (std::size_t i = at.size(); i-- > 0;) {
+    if ((at[i] += step[i]) < end[i]) return true;
+    at[i] = first[i];
+  }
+  return false;
 }
 
 /// Copies `size` elements of each axis, which begin at `from_start` and shall begin at `to_start`.

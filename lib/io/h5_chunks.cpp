@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "io/copy_part.h"
 #include "io/fletcher32.h"
 
 namespace heed::io {
@@ -32,17 +33,11 @@ std::uint64_t inflated_size(std::span<unsigned char> bytes, std::uint64_t most) 
 
 struct Pipeline {
   const std::vector<H5Z_filter_t>& filters;
-  std::vector<hsize_t> chunk;
   std::uint64_t chunk_bytes;
 
-  Pipeline(const CheckedDataset& dataset, const std::string& where)
-      : filters(dataset.filters), chunk(dataset.shape.size()) {
-    Handle plist = own(H5Dget_create_plist(dataset.id), H5Pclose, where, ": cannot read its storage");
-    require(H5Pget_chunk(plist, static_cast<int>(chunk.size()), chunk.data()), where,
-            ": cannot read its chunks");
+  Pipeline(const CheckedDataset& dataset, const std::string& where) : filters(dataset.filters) {
     Handle type = own(H5Dget_type(dataset.id), H5Tclose, where, ": cannot read its type");
-    chunk_bytes = H5Tget_size(type);
-    for (const hsize_t size : chunk) chunk_bytes *= size;
+    chunk_bytes = H5Tget_size(type) * static_cast<std::uint64_t>(element_count(dataset.chunk));
   }
 
   /// `skipped`: a bit for each filter that was not applied to the chunk.
@@ -71,9 +66,11 @@ struct Pipeline {
 void expect_whole_chunks(const CheckedDataset& dataset, const std::string& where) {
   if (!std::ranges::count(dataset.filters, H5Z_FILTER_DEFLATE) || element_count(dataset.shape) == 0) return;
   const Pipeline pipeline(dataset, where);
-  std::vector<hsize_t> at(pipeline.chunk.size(), 0);
+  const Shape origin(dataset.shape.size(), 0);
+  Shape chunk = origin;
   std::vector<unsigned char> bytes;
-  for (bool more = true; more;) {
+  do {
+    const std::vector<hsize_t> at = sizes_of(chunk);
     unsigned mask = 0;
     haddr_t address = HADDR_UNDEF;
     hsize_t stored = 0;
@@ -92,16 +89,7 @@ void expect_whole_chunks(const CheckedDataset& dataset, const std::string& where
              std::min(decoded, pipeline.chunk_bytes), " bytes, wanted ", pipeline.chunk_bytes,
              ": damaged or malicious");
     }
-    more = false;
-    for (std::size_t i = at.size(); i-- > 0;) {
-      at[i] += pipeline.chunk[i];
-      if (at[i] < static_cast<hsize_t>(dataset.shape[i])) {
-        more = true;
-        break;
-      }
-      at[i] = 0;
-    }
-  }
+  } while (next_block(chunk, origin, dataset.chunk, dataset.shape));
 }
 
 }  // namespace heed::io

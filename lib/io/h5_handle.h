@@ -95,6 +95,10 @@ ElementType element_type(DType dtype);
 hid_t group_of(std::map<std::string, Handle>& groups, hid_t file, const std::string& path,
                const std::string& name);
 
+inline std::vector<hsize_t> sizes_of(const Shape& shape) {
+  return {shape.begin(), shape.end()};
+}
+
 /// Selects `count` elements from `start` on in each dimension of `space`; returns a space of that size.
 Handle select(hid_t space, const std::vector<hsize_t>& start, const std::vector<hsize_t>& count,
               const std::string& what);

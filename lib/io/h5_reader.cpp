@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "io/copy_part.h"
 #include "io/fletcher32.h"
 #include "io/h5_attributes.h"
 #include "io/h5_chunks.h"
@@ -491,12 +492,12 @@ bool has_plain_chunks(const CheckedDataset& dataset) {
 }
 
 /// The address of the chunk at `at`, if it was written, with this number of bytes and a checksum.
-std::optional<std::int64_t> address_of_chunk(const CheckedDataset& dataset, const std::vector<hsize_t>& at,
+std::optional<std::int64_t> address_of_chunk(const CheckedDataset& dataset, const Shape& at,
                                              std::uint64_t bytes, const std::string& where) {
   unsigned mask = 0;
   haddr_t address = HADDR_UNDEF;
   hsize_t stored = 0;
-  require(H5Dget_chunk_info_by_coord(dataset.id, at.data(), &mask, &address, &stored), where,
+  require(H5Dget_chunk_info_by_coord(dataset.id, sizes_of(at).data(), &mask, &address, &stored), where,
           ": cannot find a chunk");
   if (address > INT64_MAX || mask != 0 || stored != bytes + kFletcherBytes) return std::nullopt;
   return static_cast<std::int64_t>(address);
@@ -517,8 +518,8 @@ std::optional<ChunkedTensor> MapReader::find_stored(const Entry& entry, const Wi
   const std::uint64_t bytes = static_cast<std::uint64_t>(values * dataset.item_bytes);
   if (bytes > kMostFetchedChunk) return std::nullopt;
   ChunkedTensor stored{dataset.dtype, {}, entry.dims, entry.attributes, dataset.chunk, {}, {}};
-  std::vector<hsize_t> first, end;  // of the chunks, by their first elements
-  double all = 1, needed = 1;       // chunks
+  Shape first, end;            // of the chunks, by their first elements
+  double all = 1, needed = 1;  // chunks
   for (std::size_t i = 0; i < window.size(); ++i) {
     const auto [from, count] = window[i];
     const std::int64_t chunk = dataset.chunk[i];
@@ -526,8 +527,8 @@ std::optional<ChunkedTensor> MapReader::find_stored(const Entry& entry, const Wi
     if (count == 0 || chunk > dataset.shape[i]) return std::nullopt;
     stored.shape.push_back(count);
     stored.start.push_back(from % chunk);
-    first.push_back(static_cast<hsize_t>(from - from % chunk));
-    end.push_back(static_cast<hsize_t>(from + count));
+    first.push_back(from - from % chunk);
+    end.push_back(from + count);
     all *= std::ceil(static_cast<double>(dataset.shape[i]) / static_cast<double>(chunk));
     needed *= std::ceil(static_cast<double>(from % chunk + count) / static_cast<double>(chunk));
   }
@@ -535,18 +536,12 @@ std::optional<ChunkedTensor> MapReader::find_stored(const Entry& entry, const Wi
   if (all > std::min(4096.0, static_cast<double>(bytes) / 64)) return std::nullopt;
   const std::int64_t part = element_count(stored.shape);
   if (needed * static_cast<double>(values) > 4 * static_cast<double>(part)) return std::nullopt;
-  std::vector<hsize_t> at = first;
-  for (bool more = true; more;) {
+  Shape at = first;
+  do {
     const auto address = address_of_chunk(dataset, at, bytes, place);
     if (!address) return std::nullopt;
     stored.addresses.push_back(*address);
-    more = false;
-    for (std::size_t i = at.size(); i-- > 0 && !more;) {
-      at[i] += static_cast<hsize_t>(dataset.chunk[i]);
-      more = at[i] < end[i];
-      if (!more) at[i] = first[i];
-    }
-  }
+  } while (next_block(at, first, dataset.chunk, end));
   if (stored_bytes(stored) > unfetched) return std::nullopt;  // a dataset of several names
   unfetched -= stored_bytes(stored);
   budget_.take(part * dataset.item_bytes, place);
@@ -589,11 +584,11 @@ void MapReader::layout(TensorMap& about, const TensorSink& sink) {
     const CheckedDataset& dataset = entry.dataset;
     const std::int64_t bytes = mappable_bytes(dataset, place);
     if (bytes == 0) continue;
-    const auto chunk = static_cast<hsize_t>(dataset.chunk[0]);
-    const std::uint64_t chunk_bytes = chunk * static_cast<std::uint64_t>(bytes);
+    const std::int64_t chunk = dataset.chunk[0];
+    const auto chunk_bytes = static_cast<std::uint64_t>(chunk) * static_cast<std::uint64_t>(bytes);
     if (chunk_bytes > kMostFetchedChunk) fail(place, ": chunks of ", chunk_bytes, " bytes");
     std::vector<std::int64_t> addresses;
-    for (hsize_t at = 0; at < static_cast<hsize_t>(dataset.shape[0]); at += chunk) {
+    for (std::int64_t at = 0; at < dataset.shape[0]; at += chunk) {
       const auto address = address_of_chunk(dataset, {at}, chunk_bytes, place);
       if (!address) fail(place, ": the chunk of value ", at, " was never written, or has no checksum");
       addresses.push_back(*address);
@@ -601,7 +596,7 @@ void MapReader::layout(TensorMap& about, const TensorSink& sink) {
     const auto count = std::ssize(addresses);
     Tensor tensor = Tensor::of<std::int64_t>(std::move(addresses), {count}, {"chunk"});
     tensor.attributes = {
-        {"size", dataset.shape[0]}, {"chunk", static_cast<std::int64_t>(chunk)}, {"item_bytes", bytes}};
+        {"size", dataset.shape[0]}, {"chunk", chunk}, {"item_bytes", bytes}};
     sink(entry.path, std::move(tensor));
   }
   describe(about);

@@ -20,10 +20,6 @@ constexpr std::int64_t kChunkBytes = std::int64_t{1} << 20;  // HDF5's chunk cac
 constexpr std::int64_t kPaddedChunk = 16;     // positions per chunk: short sentences waste little
 constexpr std::int64_t kCompactBytes = 4096;  // what does not grow and is no larger lies in its object header
 
-std::vector<hsize_t> sizes_of(const Shape& shape) {
-  return {shape.begin(), shape.end()};
-}
-
 bool has_sentences(const std::vector<std::string>& dims) {
   return sentence_axis_of(dims) >= 0;
 }
@@ -462,15 +458,13 @@ bool MapWriter::write_chunks(const Dataset& dataset, const Tensor& tensor, const
     return false;
   for (std::size_t i = 0; i < chunk.size(); ++i)
     if (start[i] % chunk[i] != 0) return false;
-  // Of bytes: the last axis is that of an element.
-  const auto in_bytes = [&](Shape shape, std::int64_t last) { return shape.push_back(last), shape; };
   const std::int64_t item = item_bytes(tensor.dtype());
   const Shape to_shape = in_bytes(chunk, item), from_shape = in_bytes(tensor.shape(), item),
               beginning(to_shape.size(), 0);
   const auto bytes = static_cast<std::size_t>(element_count(to_shape));
   chunk_.resize(bytes + kFletcherBytes);
   Shape from = beginning;
-  for (bool more = true; more;) {
+  do {
     Shape size = to_shape;
     std::vector<hsize_t> at;
     for (std::size_t i = 0; i < chunk.size(); ++i) {
@@ -483,12 +477,7 @@ bool MapWriter::write_chunks(const Dataset& dataset, const Tensor& tensor, const
     put_fletcher32(values, std::span(chunk_).last<kFletcherBytes>());
     require(H5Dwrite_chunk(dataset.id, H5P_DEFAULT, 0, at.data(), chunk_.size(), chunk_.data()), place,
             ": cannot write");
-    more = false;
-    for (std::size_t i = chunk.size(); i-- > 0 && !more;) {
-      more = (from[i] += chunk[i]) < tensor.shape()[i];
-      if (!more) from[i] = 0;
-    }
-  }
+  } while (next_block(from, beginning, to_shape, from_shape));
   return true;
 }
 

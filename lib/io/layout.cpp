@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "base/digest.h"
+#include "io/copy_part.h"
 #include "io/superblock.h"
 
 namespace heed::io {
@@ -22,15 +23,14 @@ std::uint64_t spread(std::uint64_t h) {
 std::uint64_t checksum_of(std::span<const std::string> text, const Shape& shape,
                           const std::vector<std::int64_t>& start) {
   std::uint64_t sum = 0;
-  std::vector<std::int64_t> place = start;
+  const Shape one(shape.size(), 1);
+  Shape place = start, end = start;
+  for (std::size_t i = 0; i < end.size(); ++i) end[i] += shape[i];
   for (const std::string& s : text) {
     std::uint64_t h = kHashStart;
     for (const std::int64_t coordinate : place) h = hash_step(h, static_cast<std::uint64_t>(coordinate));
     if (!s.empty()) sum += spread(hash(s, h));
-    for (std::size_t i = shape.size(); i-- > 0;) {
-      if (++place[i] < start[i] + shape[i]) break;
-      place[i] = start[i];
-    }
+    next_block(place, start, one, end);
   }
   return sum;
 }
