@@ -595,8 +595,7 @@ void MapReader::layout(TensorMap& about, const TensorSink& sink) {
     }
     const auto count = std::ssize(addresses);
     Tensor tensor = Tensor::of<std::int64_t>(std::move(addresses), {count}, {"chunk"});
-    tensor.attributes = {
-        {"size", dataset.shape[0]}, {"chunk", chunk}, {"item_bytes", bytes}};
+    tensor.attributes = {{"size", dataset.shape[0]}, {"chunk", chunk}, {"item_bytes", bytes}};
     sink(entry.path, std::move(tensor));
   }
   describe(about);

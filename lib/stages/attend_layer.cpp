@@ -177,6 +177,7 @@ class LayerAttention : public FrameWork {
     map.at("attention/weights").attributes["kind"] = std::string(kind);
     map.groups.at("attention").attributes["model_layer"] = layer_.path;
     replace_attention(frame_, std::move(map));
+    input_ = {};  // the frame may wait
   }
 
  protected:
@@ -212,7 +213,7 @@ class LayerAttention : public FrameWork {
   Inspection* inspection_;
   const bool alone_, encoded_;
   const PartSizes& part_;
-  const PackedStates input_;
+  PackedStates input_;
   AttentionSizes sizes_;
   std::optional<AttentionGroup<float>> group_;
 };

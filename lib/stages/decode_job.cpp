@@ -27,17 +27,19 @@ DecodeJob::DecodeJob(const DecodeRequest& request, LoadedModel loaded)
 void DecodeJob::run(io::FrameReader input) {
   input.set_batch(sentences_read());
   input.set_only(tensors_read());
-  for_each_frame(
-      input,
-      [&](TensorMap& frame, const std::string& name) {
-        if (!std::exchange(has_begun_, true)) sentences_ = io::first_sentence_of(frame.attributes, name);
-        expect_stage(frame, name, loaded_.model->encoder ? "encoder" : "embeddings");
-        claim_for_model(frame, name, loaded_, request_.model());
-        check(frame, name);
-      },
-      [&](TensorMap& frame) { read(frame); }, [&](const TensorMap& frame) { write(frame); });
+  run_frames(input, [&](TensorMap& frame, const std::string& name) {
+    if (!std::exchange(has_begun_, true)) sentences_ = io::first_sentence_of(frame.attributes, name);
+    expect_stage(frame, name, loaded_.model->encoder ? "encoder" : "embeddings");
+    claim_for_model(frame, name, loaded_, request_.model());
+    check(frame, name);
+  });
   if (tensors_) tensors_->await_written();
   finish();
+}
+
+void DecodeJob::run_frames(io::FrameReader& input, const Claim& claim) {
+  for_each_frame(
+      input, claim, [&](TensorMap& frame) { read(frame); }, [&](const TensorMap& frame) { write(frame); });
 }
 
 void DecodeJob::open_output() {

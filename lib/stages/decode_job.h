@@ -10,6 +10,7 @@
 
 #include "io/text_writer.h"
 #include "stages/decode.h"
+#include "stages/frame_flow.h"
 #include "stages/results.h"
 
 namespace heed {
@@ -51,6 +52,8 @@ class DecodeJob {
   /// The tensors that are needed of a frame; empty: all.
   virtual std::vector<std::string> tensors_read() const { return {}; }
   virtual void check(const TensorMap&, const std::string&) {}
+  /// Reads and writes one frame after the other, or several at a time.
+  virtual void run_frames(io::FrameReader& input, const Claim& claim);
   /// Errors thrown here get the input's name as prefix.
   virtual void read(const TensorMap& frame) = 0;
   virtual void write(const TensorMap& frame) = 0;

@@ -201,7 +201,7 @@ class Encoding final : public FrameWork {
   TensorMap& frame_;
   Inspection* inspection_;
   const std::int64_t last_, kept_;  ///< the end of the layers, and the number whose output is kept
-  const PackedStates input_;
+  PackedStates input_;
   FinalWidths widths_;
   std::vector<std::string> names_;  ///< of the outputs of a decoder alone
   std::optional<SentenceVectors> pool_;
@@ -283,6 +283,7 @@ void Encoding::finish() {
   replace(frame_, "encoder/states", std::move(states_));
   replace(frame_, "encoder/mask", mask_of(input_.rows));
   replace(frame_, "encoder/length", lengths_of(input_.rows));
+  input_ = {};  // the frame may wait
   frame_.groups["encoder"] = {"states",
                               model_.encoder ? "Encoder states" : "Decoder states",
                               {"0", "0", ".", "."},

@@ -61,8 +61,8 @@ struct Flight {
 /// The threads take what there is to be done: writing comes first, as it frees memory, and reading last.
 class FrameFlow {
  public:
-  FrameFlow(io::FrameReader& reader, const Claim& claim, const BeginFrame& begin,
-            const std::function<void(TensorMap&)>& write, bool one_at_a_time)
+  FrameFlow(io::FrameReader& reader, const Claim& claim, const BeginFrame& begin, const WriteFrame& write,
+            bool one_at_a_time)
       : reader_(reader),
         claim_(claim),
         begin_(begin),
@@ -205,7 +205,6 @@ class FrameFlow {
     std::int64_t bytes = 0;
     end(flight, unlocked(lock, [&] {
           flight.naming([&] { flight.work->finish(); });
-          flight.work.reset();
           bytes = flight.frame.bytes() + kFrameBytes;
         }));
     waiting_bytes_ += flight.bytes = bytes;
@@ -226,7 +225,8 @@ class FrameFlow {
     if (!(error_ = flight->error)) {
       is_writing_ = true;
       error_ = unlocked(lock, [&] {
-        flight->numbering([&] { write_(flight->frame); });
+        flight->numbering([&] { write_(flight->frame, *flight->work); });
+        flight->work.reset();
         flight->frame = {};
         progress_.add(flight->sentences);
       });
@@ -244,7 +244,7 @@ class FrameFlow {
   io::FrameReader& reader_;
   const Claim& claim_;
   const BeginFrame& begin_;
-  const std::function<void(TensorMap&)>& write_;
+  const WriteFrame& write_;
   const bool one_at_a_time_;
   SentenceProgress progress_;
   // Of the reading thread:
@@ -277,15 +277,15 @@ class OnePart final : public FrameWork {
 }  // namespace
 
 void for_each_frame(io::FrameReader& reader, const Claim& claim, const BeginFrame& begin,
-                    const std::function<void(TensorMap&)>& write, int threads, bool one_at_a_time) {
+                    const WriteFrame& write, int threads, bool one_at_a_time) {
   FrameFlow(reader, claim, begin, write, one_at_a_time).run(threads);
 }
 
 void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::function<void(TensorMap&)>& stage,
                     const std::function<void(TensorMap&)>& write) {
   for_each_frame(
-      reader, claim, [&](TensorMap& frame) { return std::make_unique<OnePart>(stage, frame); }, write, 1,
-      true);
+      reader, claim, [&](TensorMap& frame) { return std::make_unique<OnePart>(stage, frame); },
+      [&](TensorMap& frame, FrameWork&) { write(frame); }, 1, true);
 }
 
 }  // namespace heed

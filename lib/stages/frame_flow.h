@@ -33,13 +33,16 @@ class FrameWork {
 /// other.
 using BeginFrame = std::function<std::unique_ptr<FrameWork>(TensorMap& frame)>;
 
-/// Passes every remaining frame of `reader` to `claim`, to `begin` and, in their order, to `write`, which may take the
-/// frame away. Up to `threads` threads do this; with `one_at_a_time` they work on one frame besides the one that is
-/// written. Errors of the work get the input's name as prefix; a SentenceError of the work or of `write`, counted in
-/// the frame, is reported with the sentence's number in the text, from 1. The error is that of the first frame that
-/// has one; the frames before it are written, and none after it.
+/// Called for the frames in their order, each with its finished work; may take both away.
+using WriteFrame = std::function<void(TensorMap& frame, FrameWork& work)>;
+
+/// Passes every remaining frame of `reader` to `claim`, to `begin` and, in their order, to `write`. Up to `threads`
+/// threads do this; with `one_at_a_time` they work on one frame besides the one that is written. Errors of the work get
+/// the input's name as prefix; a SentenceError of the work or of `write`, counted in the frame, is reported with the
+/// sentence's number in the text, from 1. The error is that of the first frame that has one; the frames before it are
+/// written, and none after it.
 void for_each_frame(io::FrameReader& reader, const Claim& claim, const BeginFrame& begin,
-                    const std::function<void(TensorMap&)>& write, int threads, bool one_at_a_time);
+                    const WriteFrame& write, int threads, bool one_at_a_time);
 
 /// The same for work that is done at once, one frame after the other.
 void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::function<void(TensorMap&)>& stage,

@@ -49,7 +49,7 @@ void run_stage(std::optional<io::FrameReader> input, const StageFiles& files, co
   io::FrameWriter writer(files.output, files.write, files.keep);
   for_each_frame(
       *input, claim, [&](TensorMap& frame) { return begin(frame, inspection); },
-      [&](TensorMap& frame) { writer.write(frame); }, threads, inspect.active());
+      [&](TensorMap& frame, FrameWork&) { writer.write(frame); }, threads, inspect.active());
   if (at_end) at_end();
   inspection.finish();
   writer.finish();

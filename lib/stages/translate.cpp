@@ -5,12 +5,10 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <utility>
 
 #include "autograd/ops_recurrent.h"
-#include "base/parallel.h"
 #include "base/sentence_error.h"
 #include "models/hypotheses.h"
 #include "models/shards.h"
@@ -190,51 +188,54 @@ std::vector<std::int64_t> length_limits(Ensemble ensemble, const TranslateOption
 
 }  // namespace
 
+Search::Search(std::vector<Member> ensemble, TranslateOptions options, int threads, Inspection* inspection)
+    : ensemble_(std::move(ensemble)),
+      options_(std::move(options)),
+      inspection_(inspection),
+      limits_(length_limits(ensemble_, options_)),
+      groups_(searched(ensemble_, options_.empty_source, options_.at_once, threads)) {
+  const Hypothesis empty{{ensemble_.front().model->target_special.eos}, {0.0f}, 0.0, true, {}};
+  results_.assign(limits_.size(), {empty});
+}
+
+void Search::compute(std::int64_t part) {
+  const SentenceNumbers& sentences = groups_[static_cast<std::size_t>(part)];
+  std::vector<std::int64_t> max_lengths;
+  for (std::int64_t s : sentences) max_lengths.push_back(limits_[static_cast<std::size_t>(s)]);
+  SampleOptions sampling = options_.sample;
+  BeamOptions beam = options_.beam;
+  sampling.special = beam.special = ensemble_.front().model->searched();
+  sampling.more_ends = beam.more_ends;
+  std::vector<SampleStream> sampled;
+  for (std::size_t i = 0; options_.sampling && i < sentences.size(); ++i) {
+    sampling.sentences.push_back(options_.first_sentence + static_cast<std::uint64_t>(sentences[i]));
+    sampled.push_back(SampleStream::of(sampling.seed, sampling.sentences.back(), 0));
+  }
+  for (const std::int64_t s : sentences) {
+    if (!options_.prefixes.empty()) beam.prefixes.push_back(options_.prefixes[static_cast<std::size_t>(s)]);
+  }
+  sampling.prefixes = beam.prefixes;
+  Results found;
+  OpTimes times;
+  renumbering(
+      [&](std::int64_t i) { return sentences[static_cast<std::size_t>(i)]; },
+      [&] {
+        JointSteps steps(ensemble_, sentences, inspection_, sampled, options_.op_times ? &times : nullptr);
+        const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
+        found =
+            options_.sampling ? sample(step, max_lengths, sampling) : beam_search(step, max_lengths, beam);
+      });
+  for (std::size_t i = 0; i < found.size(); ++i)
+    results_[static_cast<std::size_t>(sentences[i])] = std::move(found[i]);
+  if (!options_.op_times) return;
+  const std::lock_guard guard(times_mutex_);
+  options_.op_times->add(times);
+}
+
 Results translate(Ensemble ensemble, const TranslateOptions& options, int threads, Inspection* inspection) {
-  const Model<float>& model = *ensemble.front().model;
-  const PackedStates& input = *ensemble.front().input;
-  Results result(static_cast<std::size_t>(input.rows.sentences()));
-  const Hypothesis empty{{model.target_special.eos}, {0.0f}, 0.0, true, {}};
-  for (auto& hypotheses : result) hypotheses = {empty};
-  const std::vector<std::int64_t> limits = length_limits(ensemble, options);
-  const std::vector<SentenceNumbers> groups =
-      searched(ensemble, options.empty_source, options.at_once, threads);
-  std::mutex times_mutex;
-  parallel_for(std::ssize(groups), threads, [&](std::int64_t group) {
-    const SentenceNumbers& sentences = groups[static_cast<std::size_t>(group)];
-    std::vector<std::int64_t> max_lengths;
-    for (std::int64_t s : sentences) max_lengths.push_back(limits[static_cast<std::size_t>(s)]);
-    SampleOptions sampling = options.sample;
-    BeamOptions beam = options.beam;
-    sampling.special = beam.special = model.searched();
-    sampling.more_ends = beam.more_ends;
-    std::vector<SampleStream> sampled;
-    for (std::size_t i = 0; options.sampling && i < sentences.size(); ++i) {
-      sampling.sentences.push_back(options.first_sentence + static_cast<std::uint64_t>(sentences[i]));
-      sampled.push_back(SampleStream::of(sampling.seed, sampling.sentences.back(), 0));
-    }
-    for (const std::int64_t s : sentences) {
-      if (!options.prefixes.empty()) beam.prefixes.push_back(options.prefixes[static_cast<std::size_t>(s)]);
-    }
-    sampling.prefixes = beam.prefixes;
-    Results found;
-    OpTimes times;
-    renumbering(
-        [&](std::int64_t i) { return sentences[static_cast<std::size_t>(i)]; },
-        [&] {
-          JointSteps steps(ensemble, sentences, inspection, sampled, options.op_times ? &times : nullptr);
-          const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
-          found =
-              options.sampling ? sample(step, max_lengths, sampling) : beam_search(step, max_lengths, beam);
-        });
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      result[static_cast<std::size_t>(sentences[i])] = std::move(found[i]);
-    }
-    if (!options.op_times) return;
-    const std::lock_guard guard(times_mutex);
-    options.op_times->add(times);
-  });
-  return result;
+  Search search({ensemble.begin(), ensemble.end()}, options, threads, inspection);
+  search.run(threads);
+  return search.results();
 }
 
 namespace {

@@ -3,6 +3,7 @@
 // embeddings of a prompt (/embeddings); both are called `input` here.
 #pragma once
 
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "inspect/inspection.h"
 #include "models/model.h"
 #include "models/packed_states.h"
+#include "stages/frame_flow.h"
 #include "stages/results.h"
 #include "tensor/packed_weights.h"
 
@@ -47,9 +49,29 @@ PackedStates decoder_input(const TensorMap& frame, const Model<float>& model, Va
 /// In all of these `inspection`, if given, has begun the frame and records and edits the passes. Its edits
 /// also affect a search, but only force() is traced.
 
-/// The hypotheses of each sentence of the frame, best first. An empty source (of at most empty_source tokens)
-/// gives an empty translation, whatever its prefix; a prompt is not part of its hypotheses. Throws
-/// SentenceError if a prefix leaves no room for a word.
+/// The search for the hypotheses of each sentence of the frame, whose parts are groups of sentences. An empty source (of
+/// at most empty_source tokens) gives an empty translation, whatever its prefix; a prompt is not part of its hypotheses.
+class Search : public FrameWork {
+ public:
+  /// For up to `threads` threads. Throws SentenceError if a prefix leaves no room for a word.
+  Search(std::vector<Member> ensemble, TranslateOptions options, int threads,
+         Inspection* inspection = nullptr);
+  std::int64_t parts() const override { return std::ssize(groups_); }
+  void compute(std::int64_t part) override;
+  /// Of each sentence, best first.
+  const Results& results() const { return results_; }
+
+ private:
+  const std::vector<Member> ensemble_;
+  const TranslateOptions options_;
+  Inspection* inspection_;
+  std::vector<std::int64_t> limits_;               ///< the most new tokens of each sentence
+  std::vector<std::vector<std::int64_t>> groups_;  ///< sentences
+  Results results_;
+  std::mutex times_mutex_;
+};
+
+/// The results of a whole search.
 Results translate(Ensemble ensemble, const TranslateOptions& options, int threads,
                   Inspection* inspection = nullptr);
 

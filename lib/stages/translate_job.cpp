@@ -28,8 +28,33 @@ constexpr const char* kWholeText = "input";
 /// shards, so that scores do not depend on it.
 constexpr std::size_t kListSlice = 16 * kShardSentences;
 
-/// The number of sentences of a file from which those of similar length are searched together.
-constexpr std::int64_t kWindow = 256;
+/// The number of sentences of a file from which those of similar length are searched together. More take more memory,
+/// and are not faster.
+constexpr std::int64_t kWindow = 128;
+
+/// A frame of which only the translations are wanted.
+class SearchedFrame final : public FrameWork {
+ public:
+  SearchedFrame(const ModelEnsemble& models, PackedStates memory, TranslateOptions options, int threads)
+      : memory_(std::move(memory)),
+        search_(models.members(memory_), with_times(std::move(options)), threads) {}
+  std::int64_t parts() const override { return search_.parts(); }
+  void compute(std::int64_t part) override { search_.compute(part); }
+  void finish() override { memory_ = {}; }
+  const Results& results() const { return search_.results(); }
+  const OpTimes& op_times() const { return op_times_; }
+
+ private:
+  /// Frames are searched at the same time, so that each counts its own.
+  TranslateOptions with_times(TranslateOptions options) {
+    if (options.op_times) options.op_times = &op_times_;
+    return options;
+  }
+
+  PackedStates memory_;
+  OpTimes op_times_;
+  Search search_;
+};
 
 class TranslateJob final : public DecodeJob {
  public:
@@ -187,6 +212,31 @@ class TranslateJob final : public DecodeJob {
                       " holds stored attention, for which nothing is computed");
   }
 
+  /// Several frames are searched at the same time if only their translations are wanted.
+  void run_frames(io::FrameReader& input, const Claim& claim) override {
+    if (!gives_lines_alone() || models_.size() > 1 || prefixes_) return DecodeJob::run_frames(input, claim);
+    std::optional<std::int64_t> begun;  // sentences of the text before the next frame
+    for_each_frame(
+        input, claim,
+        [&](TensorMap& frame) {
+          PackedStates memory = decoder_input(frame, *loaded_.model, wanted_);
+          frame = {};
+          if (!begun) begun = sentences_;
+          options_.first_sentence = static_cast<std::uint64_t>(*begun);
+          *begun += memory.rows.sentences();
+          return std::make_unique<SearchedFrame>(models_, std::move(memory), options_, threads_);
+        },
+        [&](TensorMap&, FrameWork& work) {
+          const auto& searched = static_cast<const SearchedFrame&>(work);
+          op_times_.add(searched.op_times());
+          const Results& results = searched.results();
+          check_results(results);
+          write_translations(results);
+          sentences_ += std::ssize(results);
+        },
+        threads_, false);
+  }
+
   void read(const TensorMap& frame) override {
     if (is_kept_) {
       words_ = word_numbers(frame, loaded_.source, loaded_.target, options_.beam.more_ends);
@@ -257,10 +307,7 @@ class TranslateJob final : public DecodeJob {
     inspection_.begin(frame, memory_.rows);
     const Results results = search();
     inspection_.end(frame);
-    if (wanted_ == Values::finite) expect_finite(results);
-    for (const auto& list : results) {
-      for (const Hypothesis& h : list) cut_ += !h.finished;
-    }
+    check_results(results);
     TensorMap attention;
     if (attention_ || aligner_)
       attention =
@@ -268,9 +315,10 @@ class TranslateJob final : public DecodeJob {
     if (aligner_) {
       aligner_->add(attention.at("cross_attention/weights"), words_of(results));
     } else if (lines_) {
-      lines_->write(targets_ || whole_text_
-                        ? scored_text(results, loaded_.target)
-                        : translated_text(results, prompts_, sentences_, is_list(), loaded_.target));
+      if (targets_ || whole_text_)
+        lines_->write(scored_text(results, loaded_.target));
+      else
+        write_translations(results);
     }
     if (tensors_) {
       TensorMap out = frame;
@@ -304,6 +352,17 @@ class TranslateJob final : public DecodeJob {
       logging::note(
           concat(cut_, cut_ == 1 ? " sentence was" : " sentences were", " cut at the maximal length"));
     if (options_.op_times) note_op_times(op_times_);
+  }
+
+  void check_results(const Results& results) {
+    if (wanted_ == Values::finite) expect_finite(results);
+    for (const auto& list : results) {
+      for (const Hypothesis& h : list) cut_ += !h.finished;
+    }
+  }
+
+  void write_translations(const Results& results) {
+    lines_->write(translated_text(results, prompts_, sentences_, is_list(), loaded_.target));
   }
 
   /// Whether several hypotheses of a sentence are wanted.

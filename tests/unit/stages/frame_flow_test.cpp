@@ -92,7 +92,7 @@ void run(io::FrameReader& reader, Events& events, int threads, bool one_at_a_tim
   for_each_frame(
       reader, [](TensorMap&, const std::string&) {},
       [&](TensorMap& frame) { return std::make_unique<CountedWork>(events, frame); },
-      [&](TensorMap& frame) {
+      [&](TensorMap& frame, FrameWork&) {
         const float number = first_number(frame);
         events.write(number);
         const std::lock_guard lock(events.mutex);
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(one_frame_at_a_time_is_finished_before_the_next_is_begun) {
         events.wrong += events.finished != begun++;
         return std::make_unique<CountedWork>(events, frame);
       },
-      [](TensorMap&) { wait_a_little(); }, 4, true);
+      [](TensorMap&, FrameWork&) { wait_a_little(); }, 4, true);
   BOOST_TEST(events.finished == kFrames);
   BOOST_TEST(events.wrong == 0);
 }
