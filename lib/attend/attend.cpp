@@ -7,6 +7,7 @@
 #include "attend/attention_group.h"
 #include "attend/setup.h"
 #include "base/log.h"
+#include "base/sentence_error.h"
 #include "nn/attention/choice.h"
 #include "tensor/philox.h"
 
@@ -229,9 +230,11 @@ class AttendPass {
       in_.visibility->hide(score_row(task, i, keys), x.cols, row);
       if (config_.allow_masked_rows) continue;
       if (std::all_of(row, row + x.cols, [](T e) { return e == kHidden<T>; })) {
-        fail(in_.query.operand->name, ": query ", task.rows.first + i, " of sentence ", task.sentence,
-             " has no key to attend to (mask ", escaped(config_.mask), in_.bias ? ", bias" : "",
-             in_.window == Window::global ? "" : ", window", "): --allow-masked-rows makes its output zero");
+        throw SentenceError(task.sentence,
+                            concat(in_.query.operand->name, ": query ", task.rows.first + i,
+                                   " has no key to attend to (mask ", escaped(config_.mask),
+                                   in_.bias ? ", bias" : "", in_.window == Window::global ? "" : ", window",
+                                   "): --allow-masked-rows makes its output zero"));
       }
     }
   }
@@ -279,8 +282,9 @@ class AttendPass {
   void expect_finite(Matrix<const T> scores, std::int64_t sentence, const std::string& what,
                      const char* remedy) const {
     if (config_.allow_nonfinite || all_finite(span_of(scores))) return;
-    fail(in_.query.operand->name, ": a score of sentence ", sentence, what, " does not fit into ",
-         name_of(dtype_of<T>::value), ": ", remedy, ", or store the tensors as float64");
+    throw SentenceError(
+        sentence, concat(in_.query.operand->name, ": a score", what, " does not fit into ",
+                         name_of(dtype_of<T>::value), ": ", remedy, ", or store the tensors as float64"));
   }
 
   const AttendSetup<T>& in_;
@@ -322,7 +326,12 @@ TensorMap Attention::run(const AttendOperands& operands, int threads, AttendResu
   const Operand* list[] = {&operands.query, &operands.key, &operands.value};
   const bool wide =
       std::any_of(std::begin(list), std::end(list), [](auto* o) { return o->tensor->dtype() == DType::f64; });
-  TensorMap group = wide ? in(double()) : in(float());
+  TensorMap group;
+  try {
+    group = wide ? in(double()) : in(float());
+  } catch (const SentenceError& e) {
+    fail("sentence ", sentences_ + e.sentence, ", counted from 0: ", e.what());
+  }
   if (config_.steps && result == AttendResult::all) {
     for (const auto& [path, tensor] : parameters_.tensors.tensors())
       group.add("attention/parameters/" + path, tensor);

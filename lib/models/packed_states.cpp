@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/error.h"
+#include "base/sentence_error.h"
 #include "tensor/kernels.h"
 #include "tensor/padding.h"
 
@@ -40,8 +40,8 @@ void read_final_states(const TensorMap& frame, FinalWidths widths, std::int64_t 
     for (std::int64_t s = 0; s < sentences; ++s) {
       for (std::int64_t l = 0; l < layers; ++l, from += width) {
         if (wanted == Values::finite && !all_finite<float>({from, static_cast<std::size_t>(width)}))
-          fail("/", name, "[", s, ", ", l,
-               "] holds a value that is not finite (--allow-nonfinite lets it pass)");
+          throw SentenceError(s, concat("/", name, " of recurrent layer ", l,
+                                        " (from 0) is not finite (--allow-nonfinite lets it pass)"));
         std::copy_n(
             from, width,
             &states.final_states[static_cast<std::size_t>(l)][static_cast<std::size_t>(s * both + column)]);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "base/error.h"
+#include "base/sentence_error.h"
 
 namespace heed {
 
@@ -14,11 +14,12 @@ template <class I>
 Packing packed(const std::string& name, std::span<const I> lengths, std::int64_t longest) {
   Packing rows;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    if (lengths[i] < 1)
-      fail("/", name, "[", i, "] = ", lengths[i], ", wanted at least 1: there is nothing to read");
-    if (lengths[i] > longest)
-      fail("/", name, "[", i, "] = ", lengths[i], ", wanted at most the ", longest,
-           " positions that there are");
+    const auto refuse = [&](const auto&... why) {
+      throw SentenceError(static_cast<std::int64_t>(i),
+                          concat("/", name, " is ", lengths[i], ", wanted ", why...));
+    };
+    if (lengths[i] < 1) refuse("at least 1: there is nothing to read");
+    if (lengths[i] > longest) refuse("at most the ", longest, " positions that there are");
     rows.append(lengths[i]);
   }
   return rows;
@@ -79,8 +80,8 @@ std::vector<float> unpad(const std::string& name, const Tensor& padded, const Pa
     const float* bad = std::find_if(begin, end, [](float x) { return !std::isfinite(x); });
     if (bad != end && wanted == Values::finite) {
       const std::int64_t at = bad - begin;
-      fail("/", name, "[", s, ", ", at / d, ", ", at % d, "] = ", *bad,
-           ", wanted finite values (or --allow-nonfinite)");
+      throw SentenceError(s, concat("/", name, " is ", *bad, " at position ", at / d, ", dim ", at % d,
+                                    " (from 0), wanted finite values (or --allow-nonfinite)"));
     }
     packed.insert(packed.end(), begin, end);
   }
@@ -113,8 +114,9 @@ PackedTokens tokens_of(const TensorMap& map, const std::string& group, std::int6
     if (types) std::ranges::copy(of_sentence(*types), std::back_inserter(tokens.types));
     for (std::size_t i = 0; i < sentence.size(); ++i) {
       if (sentence[i] < 0 || sentence[i] >= vocabulary_size) {
-        fail("/", group, "/ids[", s, ", ", i, "] = ", sentence[i], ", outside the vocabulary of ",
-             vocabulary_size, ": was it tokenized with another vocabulary?");
+        throw SentenceError(s, concat("/", group, "/ids is ", sentence[i], " at position ", i,
+                                      " (from 0), outside the vocabulary of ", vocabulary_size,
+                                      ": was it tokenized with another vocabulary?"));
       }
     }
     tokens.append(sentence);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/error.h"
+#include "base/sentence_error.h"
 
 namespace heed::text {
 namespace {
@@ -12,14 +12,15 @@ namespace {
 std::vector<std::int32_t> row_ids(const std::string& path, std::span<const std::int32_t> row,
                                   std::int64_t number, std::int32_t length, const Tokenizer& tokenizer) {
   if (length < 0 || std::cmp_greater(length, row.size())) {
-    fail("/", path, ": length ", length, " of sentence ", number, " does not fit its ", row.size(),
-         " positions");
+    throw SentenceError(number, concat("/", path, ": its length ", length, " does not fit the ", row.size(),
+                                       " positions that there are"));
   }
   std::vector<std::int32_t> ids(row.begin(), row.begin() + length);
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= tokenizer.size()) {
-      fail("/", path, "[", number, ", ", i, "] = ", ids[i], ", wanted an id below ", tokenizer.size(),
-           ": was it made with another vocabulary?");
+      throw SentenceError(
+          number, concat("/", path, " is ", ids[i], " at position ", i, " (from 0), wanted an id below ",
+                         tokenizer.size(), ": was it made with another vocabulary?"));
     }
   }
   return ids;
