@@ -326,12 +326,7 @@ TensorMap Attention::run(const AttendOperands& operands, int threads, AttendResu
   const Operand* list[] = {&operands.query, &operands.key, &operands.value};
   const bool wide =
       std::any_of(std::begin(list), std::end(list), [](auto* o) { return o->tensor->dtype() == DType::f64; });
-  TensorMap group;
-  try {
-    group = wide ? in(double()) : in(float());
-  } catch (const SentenceError& e) {
-    fail("sentence ", sentences_ + e.sentence, ", counted from 0: ", e.what());
-  }
+  TensorMap group = wide ? in(double()) : in(float());
   if (config_.steps && result == AttendResult::all) {
     for (const auto& [path, tensor] : parameters_.tensors.tensors())
       group.add("attention/parameters/" + path, tensor);

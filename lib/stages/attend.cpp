@@ -5,7 +5,7 @@
 
 #include "attend/attention_group.h"
 #include "attend/inputs.h"
-#include "base/error.h"
+#include "base/sentence_error.h"
 #include "io/provenance.h"
 #include "stages/attend_layer.h"
 #include "text/token_map.h"
@@ -92,14 +92,21 @@ void attend_without_model(const AttendConfig& config, const AttendPaths& paths, 
   io::FrameWriter writer(paths.output, paths.write, paths.keep);
   AttendOperands operands;
   SentenceProgress progress(inputs.sentences());
+  std::int64_t before = 0;  // sentences
   while (inputs.next(operands)) {
-    TensorMap group = attention.run(operands, threads);
-    TensorMap frame = inputs.take_rest();
-    replace_attention(frame, std::move(group));
-    labels.add(inputs, frame);
+    TensorMap frame;
+    try {
+      TensorMap group = attention.run(operands, threads);
+      frame = inputs.take_rest();
+      replace_attention(frame, std::move(group));
+      labels.add(inputs, frame);
+    } catch (const SentenceError& e) {
+      fail("sentence ", before + e.sentence + 1, ": ", e.what());
+    }
     const std::int64_t sentences = io::sentences_of(frame);
     writer.write(std::move(frame));
     progress.add(sentences);
+    before += sentences;
   }
   writer.finish();
   progress.finish();

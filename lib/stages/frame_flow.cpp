@@ -132,8 +132,8 @@ class FrameFlow {
     return error;
   }
 
-  /// Runs a task of the reading thread as soon as the others have ended theirs. They begin nothing meanwhile, which
-  /// costs little beside the start of a process.
+  /// Runs a task of the reading thread as soon as the others have ended theirs. They begin nothing meanwhile, so that
+  /// threads wait for one another where a further input begins.
   void alone(const std::function<void()>& task) {
     Lock lock(mutex_);
     is_alone_ = true;
@@ -205,7 +205,7 @@ class FrameFlow {
     std::int64_t bytes = 0;
     end(flight, unlocked(lock, [&] {
           flight.naming([&] { flight.work->finish(); });
-          bytes = flight.frame.bytes() + kFrameBytes;
+          bytes = flight.frame.bytes() + flight.work->bytes() + kFrameBytes;
         }));
     waiting_bytes_ += flight.bytes = bytes;
   }

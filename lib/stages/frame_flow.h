@@ -21,6 +21,8 @@ class FrameWork {
   virtual std::int64_t parts() const = 0;
   virtual void compute(std::int64_t part) = 0;
   virtual void finish() {}
+  /// Of what it holds, besides the frame, until the frame is written.
+  virtual std::int64_t bytes() const { return 0; }
 
   /// All of it.
   void run(int threads) {
@@ -33,7 +35,7 @@ class FrameWork {
 /// other.
 using BeginFrame = std::function<std::unique_ptr<FrameWork>(TensorMap& frame)>;
 
-/// Called for the frames in their order, each with its finished work; may take both away.
+/// Called for the frames in their order, each with its finished work; may move from both.
 using WriteFrame = std::function<void(TensorMap& frame, FrameWork& work)>;
 
 /// Passes every remaining frame of `reader` to `claim`, to `begin` and, in their order, to `write`. Up to `threads`

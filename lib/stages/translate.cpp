@@ -32,9 +32,9 @@ using SentenceNumbers = std::vector<std::int64_t>;
 
 /// Groups of sentences that are searched together: an empty source has nothing to translate, an empty prompt
 /// can be continued. If grouping changes no bit there is one group per thread, with sentences of all lengths,
-/// so that steps have many rows and threads finish together; with more than `at_once` sentences per thread,
-/// the sentences of a group have equal lengths, the longest first, so that steps have many rows to the end, and
-/// there are as many groups for each thread.
+/// so that steps have many rows and no thread is without work at the end of a text; with more than `at_once`
+/// sentences per thread, the sentences of a group have equal lengths, the longest first, so that steps have many rows
+/// to the end, and there are as many groups for each thread.
 /// Otherwise the groups are the shards.
 std::vector<SentenceNumbers> searched(Ensemble ensemble, std::int64_t empty_source, std::int64_t at_once,
                                       int threads) {
@@ -235,7 +235,7 @@ void Search::compute(std::int64_t part) {
 Results translate(Ensemble ensemble, const TranslateOptions& options, int threads, Inspection* inspection) {
   Search search({ensemble.begin(), ensemble.end()}, options, threads, inspection);
   search.run(threads);
-  return search.results();
+  return search.take_results();
 }
 
 namespace {

@@ -5,6 +5,7 @@
 
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "autograd/op_times.h"
@@ -58,8 +59,8 @@ class Search : public FrameWork {
          Inspection* inspection = nullptr);
   std::int64_t parts() const override { return std::ssize(groups_); }
   void compute(std::int64_t part) override;
-  /// Of each sentence, best first.
-  const Results& results() const { return results_; }
+  /// Of each sentence, best first; when all parts are done.
+  Results take_results() { return std::move(results_); }
 
  private:
   const std::vector<Member> ensemble_;

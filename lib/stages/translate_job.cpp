@@ -40,8 +40,21 @@ class SearchedFrame final : public FrameWork {
         search_(models.members(memory_), with_times(std::move(options)), threads) {}
   std::int64_t parts() const override { return search_.parts(); }
   void compute(std::int64_t part) override { search_.compute(part); }
-  void finish() override { memory_ = {}; }
-  const Results& results() const { return search_.results(); }
+  void finish() override {
+    results_ = search_.take_results();
+    memory_ = {};
+  }
+  std::int64_t bytes() const override {
+    std::int64_t bytes = 0;
+    for (const auto& list : results_) {
+      for (const Hypothesis& h : list)
+        bytes +=
+            static_cast<std::int64_t>(sizeof h + h.ids.size() * sizeof h.ids[0] +
+                                      h.token_log_probability.size() * sizeof h.token_log_probability[0]);
+    }
+    return bytes;
+  }
+  const Results& results() const { return results_; }
   const OpTimes& op_times() const { return op_times_; }
 
  private:
@@ -54,6 +67,7 @@ class SearchedFrame final : public FrameWork {
   PackedStates memory_;
   OpTimes op_times_;
   Search search_;
+  Results results_;
 };
 
 class TranslateJob final : public DecodeJob {
@@ -215,16 +229,17 @@ class TranslateJob final : public DecodeJob {
   /// Several frames are searched at the same time if only their translations are wanted.
   void run_frames(io::FrameReader& input, const Claim& claim) override {
     if (!gives_lines_alone() || models_.size() > 1 || prefixes_) return DecodeJob::run_frames(input, claim);
-    std::optional<std::int64_t> begun;  // sentences of the text before the next frame
+    std::optional<std::int64_t> begun;  // sentences of the text before the next frame that is read
     for_each_frame(
         input, claim,
         [&](TensorMap& frame) {
           PackedStates memory = decoder_input(frame, *loaded_.model, wanted_);
           frame = {};
-          if (!begun) begun = sentences_;
-          options_.first_sentence = static_cast<std::uint64_t>(*begun);
+          if (!begun) begun = sentences_;  // which the writing thread counts from now on
+          TranslateOptions options = options_;
+          options.first_sentence = static_cast<std::uint64_t>(*begun);
           *begun += memory.rows.sentences();
-          return std::make_unique<SearchedFrame>(models_, std::move(memory), options_, threads_);
+          return std::make_unique<SearchedFrame>(models_, std::move(memory), std::move(options), threads_);
         },
         [&](TensorMap&, FrameWork& work) {
           const auto& searched = static_cast<const SearchedFrame&>(work);

@@ -212,8 +212,7 @@ BOOST_AUTO_TEST_CASE(a_query_without_keys_is_refused_or_zero) {
   const Tensor query = random_tensor({4, 3}, 9), key = random_tensor({2, 3}, 10);
   AttendConfig config;
   config.mask = "causal";  // the last query sees both keys, so the first two see none
-  check_refused([&] { attend(config, operands(query, key, key), 1); },
-                "query 0 has no key to attend to");
+  check_refused([&] { attend(config, operands(query, key, key), 1); }, "query 0 has no key to attend to");
   config.allow_masked_rows = true;
   for (const char* hard : {"", "argmax"}) {
     config.hard = hard;
