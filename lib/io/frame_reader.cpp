@@ -133,7 +133,7 @@ OpenPath::OpenPath(const std::string& path, const ReadOptions& options)
   }
   if (process.id < 0) fail_errno(name, "cannot start the process that reads it");
   if (process.id == 0) {
-    // The signal comes when the thread ends that forks: the main one, or one that parallel_for keeps.
+    // The signal comes when the forking thread ends, which is the main one or one that parallel_for keeps.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != tool) _exit(0);
     run_reading_process(other.get(), memory, path, std::move(file), options);

@@ -52,7 +52,8 @@ class DecodeJob {
   /// The tensors that are needed of a frame; empty: all.
   virtual std::vector<std::string> tensors_read() const { return {}; }
   virtual void check(const TensorMap&, const std::string&) {}
-  /// Reads and writes one frame after the other, or several at a time.
+  /// Passes the frames to `claim`, read() and write(), one after the other. A job that overrides it may compute several
+  /// at a time.
   virtual void run_frames(io::FrameReader& input, const Claim& claim);
   /// Errors thrown here get the input's name as prefix.
   virtual void read(const TensorMap& frame) = 0;

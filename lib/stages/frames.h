@@ -50,8 +50,8 @@ struct StageFiles {
 /// names.
 std::optional<io::FrameReader> begin_reading(const StageFiles& files, const InspectionConfig& inspect);
 
-/// Runs a stage from `input` to the output, which receives the frames as the work that `begin` gives leaves them, on up
-/// to `threads` threads. `inspect` selects what to record and edit; if it only lists names, these are printed
+/// Runs a stage from `input` to the output on up to `threads` threads: `begin` returns the work on a frame, which is
+/// written when that is finished. `inspect` selects what to record and edit; if it only lists names, these are printed
 /// instead. `at_end` may still throw: the output is put in place after it.
 void run_stage(std::optional<io::FrameReader> input, const StageFiles& files, const InspectionConfig& inspect,
                const LoadedModel& loaded, const Stages& stages, std::uint64_t seed, int threads,

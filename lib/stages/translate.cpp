@@ -44,7 +44,7 @@ std::vector<SentenceNumbers> searched(Ensemble ensemble, std::int64_t empty_sour
   if (model.encoder) std::erase_if(all, [&](std::int64_t s) { return rows.length(s) <= empty_source; });
   const bool apart = std::ranges::all_of(
       ensemble, [](const Member& member) { return member.model->needed_decoder().sizes().rows_apart; });
-  const std::int64_t shards = (rows.sentences() + kShardSentences - 1) / kShardSentences;
+  const std::int64_t shards = shards_of(rows.sentences());
   const std::int64_t for_threads = std::clamp<std::int64_t>(shards, 1, threads);
   std::int64_t limited = at_once > 0 ? (std::ssize(all) + at_once - 1) / at_once : 0;
   limited = (limited + for_threads - 1) / for_threads * for_threads;
@@ -220,16 +220,16 @@ void Search::compute(std::int64_t part) {
   renumbering(
       [&](std::int64_t i) { return sentences[static_cast<std::size_t>(i)]; },
       [&] {
-        JointSteps steps(ensemble_, sentences, inspection_, sampled, options_.op_times ? &times : nullptr);
+        JointSteps steps(ensemble_, sentences, inspection_, sampled, options_.times_ops ? &times : nullptr);
         const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
         found =
             options_.sampling ? sample(step, max_lengths, sampling) : beam_search(step, max_lengths, beam);
       });
   for (std::size_t i = 0; i < found.size(); ++i)
     results_[static_cast<std::size_t>(sentences[i])] = std::move(found[i]);
-  if (!options_.op_times) return;
+  if (!options_.times_ops) return;
   const std::lock_guard guard(times_mutex_);
-  options_.op_times->add(times);
+  op_times_.add(times);
 }
 
 Results translate(Ensemble ensemble, const TranslateOptions& options, int threads, Inspection* inspection) {

@@ -41,7 +41,7 @@ struct TranslateOptions {
   double length_factor = 0;       ///< maximal length as a multiple of the source length instead; 0: unused
   std::int64_t empty_source = 1;  ///< number of tokens of a source without text: those around every sentence
   std::int64_t at_once = 0;       ///< search at most this many sentences of similar length together; 0: all
-  OpTimes* op_times = nullptr;    ///< unless null, receives the time of the searches
+  bool times_ops = false;         ///< whether Search::op_times() is wanted
 };
 
 /// The decoder's input, read from a frame. Throws Error as read_encoder_states does.
@@ -61,6 +61,8 @@ class Search : public FrameWork {
   void compute(std::int64_t part) override;
   /// Of each sentence, best first; when all parts are done.
   Results take_results() { return std::move(results_); }
+  /// The time of the searches, when all parts are done.
+  const OpTimes& op_times() const { return op_times_; }
 
  private:
   const std::vector<Member> ensemble_;
@@ -69,6 +71,7 @@ class Search : public FrameWork {
   std::vector<std::int64_t> limits_;               ///< the most new tokens of each sentence
   std::vector<std::vector<std::int64_t>> groups_;  ///< sentences
   Results results_;
+  OpTimes op_times_;
   std::mutex times_mutex_;
 };
 

@@ -36,8 +36,7 @@ constexpr std::int64_t kWindow = 128;
 class SearchedFrame final : public FrameWork {
  public:
   SearchedFrame(const ModelEnsemble& models, PackedStates memory, TranslateOptions options, int threads)
-      : memory_(std::move(memory)),
-        search_(models.members(memory_), with_times(std::move(options)), threads) {}
+      : memory_(std::move(memory)), search_(models.members(memory_), std::move(options), threads) {}
   std::int64_t parts() const override { return search_.parts(); }
   void compute(std::int64_t part) override { search_.compute(part); }
   void finish() override {
@@ -55,17 +54,10 @@ class SearchedFrame final : public FrameWork {
     return bytes;
   }
   const Results& results() const { return results_; }
-  const OpTimes& op_times() const { return op_times_; }
+  const OpTimes& op_times() const { return search_.op_times(); }
 
  private:
-  /// Frames are searched at the same time, so that each counts its own.
-  TranslateOptions with_times(TranslateOptions options) {
-    if (options.op_times) options.op_times = &op_times_;
-    return options;
-  }
-
   PackedStates memory_;
-  OpTimes op_times_;
   Search search_;
   Results results_;
 };
@@ -97,7 +89,7 @@ class TranslateJob final : public DecodeJob {
     options_.sample = {
         config_.n_best, config_.temperature, config_.top_k, config_.top_p, request_.seed, {}, {}};
     options_.max_length = config_.max_length;
-    if (request_.inspect.times_ops) options_.op_times = &op_times_;
+    options_.times_ops = request_.inspect.times_ops;
     options_.empty_source = loaded_.model->images ? 0 : std::ssize(loaded_.source.sentence(""));
   }
 
@@ -366,7 +358,7 @@ class TranslateJob final : public DecodeJob {
     if (cut_ > 0)
       logging::note(
           concat(cut_, cut_ == 1 ? " sentence was" : " sentences were", " cut at the maximal length"));
-    if (options_.op_times) note_op_times(op_times_);
+    if (options_.times_ops) note_op_times(op_times_);
   }
 
   void check_results(const Results& results) {
@@ -389,7 +381,10 @@ class TranslateJob final : public DecodeJob {
     if (lists_) return ranked(lists_->next(sentences_, memory_.rows.sentences()));
     options_.first_sentence = static_cast<std::uint64_t>(sentences_);
     if (prefixes_) options_.prefixes = prefixes_->next(memory_.rows.sentences());
-    Results results = translate(models_.members(memory_), options_, threads_, &inspection_);
+    Search search(models_.members(memory_), options_, threads_, &inspection_);
+    search.run(threads_);
+    op_times_.add(search.op_times());
+    Results results = search.take_results();
     std::vector<SampleStream> draws;  // of the best, when sampled
     for (std::size_t s = 0; s < results.size() && config_.sample; ++s)
       draws.push_back(results[s].front().drawn.value_or(SampleStream{}));
