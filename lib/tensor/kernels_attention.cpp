@@ -24,7 +24,7 @@ template <class T>
 class Scratch {
  public:
   explicit Scratch(Index elements) {
-    const std::size_t lines = elements / kLine + 8;  // each matrix is rounded up to whole lines
+    const std::size_t lines = elements / kLine + 10;  // each matrix is rounded up to whole lines
     if (memory().size() < lines) memory().resize(lines);
   }
   /// [rows, cols], rows padded to whole vectors.
@@ -153,16 +153,21 @@ HWY_INLINE void exponentiate(const AttentionHead<T>& head, Index first, Matrix<T
   exponentiate_rows(p, width, factor);
 }
 
-/// Turns what exponentiate() gave into the weights that are applied: normalised, edited, with dropout.
+/// Turns what exponentiate() gave into the weights that are applied: normalised, edited, with dropout. Where `later`, the
+/// context is to be normalised instead, which is narrower; nothing can be edited then.
 template <class T>
 HWY_INLINE void finish_weights(const AttentionHead<T>& head, Index first, Matrix<T> p, const T* factor,
-                               T* weights = nullptr, const RowEdit<T>* edit = nullptr) {
+                               T* weights = nullptr, const RowEdit<T>* edit = nullptr, bool later = false) {
   KeepFactors<T> keep(head.drop);
   for (Index i = 0; i < p.rows; ++i) {
     const Index query = first + i;
-    scale_row(p.row(i), Scratch<T>::padded(p.cols), factor[i]);
+    if (!later) scale_row(p.row(i), Scratch<T>::padded(p.cols), factor[i]);
     edit_row(edit, &RowEdit<T>::weights, query, p.row(i), p.cols);
-    if (weights) copy_row(p.row(i), p.cols, weights + query * p.cols);
+    if (weights) {
+      T* const kept = weights + query * p.cols;
+      copy_row(p.row(i), p.cols, kept);
+      if (later) scale_row(kept, p.cols, factor[i]);
+    }
     if (head.drop.active()) drop_row(keep, query * head.k.rows, p.row(i), p.cols, p.row(i));
   }
 }
@@ -173,19 +178,29 @@ HWY_INLINE void finish_weights(const AttentionHead<T>& head, Index first, Matrix
 /// gradients once in every block, which costs more than scores that lie in the third-level cache instead of the second.
 inline constexpr Index kBlockQueries = 96;
 
-/// c = a b, or c += a b to accumulate, with the first a.cols rows of b: panel by panel, as these rows are contiguous in
-/// each panel only.
+/// Keys whose weights, of all queries of a block, stay in the second-level cache while they meet all columns of the values.
+inline constexpr Index kBlockKeys = 512;
+/// In a transposed product, where weights are read down their columns: keys whose weights stay in the first-level cache.
+inline constexpr Index kFewKeys = 48;
+
+/// c = a b, or c += a b to accumulate, with the first a.cols rows of b, or none: panel by panel, as these rows are
+/// contiguous in each panel only.
 template <class T>
 HWY_INLINE void multiply_first_rows(Matrix<const T> a, const PackedMatrix<T>& b, bool accumulate,
                                     Matrix<T> c) {
-  for (Index j = 0; j < b.cols; j += kPanelColumns<T>) {
-    const Index cols = std::min(kPanelColumns<T>, b.cols - j);
-    const PackedMatrix<T> panel{b.panels + j * b.rows, a.cols, cols};
-    if (accumulate)
-      multiply_packed_add<T>(a, panel, c.columns(j, cols));
-    else
-      multiply_packed<T>(a, panel, {}, Activation::none, c.columns(j, cols));
-  }
+  if (a.cols == 0 && !accumulate)
+    for (Index i = 0; i < c.rows; ++i) std::fill_n(c.row(i), c.cols, T{0});
+  each_block(a.cols, kBlockKeys, [&](Index first, Index keys) HWY_ATTR {
+    const Matrix<const T> some = a.columns(first, keys);
+    for (Index j = 0; j < b.cols; j += kPanelColumns<T>) {
+      const Index cols = std::min(kPanelColumns<T>, b.cols - j);
+      const PackedMatrix<T> panel{b.panels + j * b.rows + first * kPanelColumns<T>, keys, cols};
+      if (accumulate || first > 0)
+        multiply_packed_add<T>(some, panel, c.columns(j, cols));
+      else
+        multiply_packed<T>(some, panel, {}, Activation::none, c.columns(j, cols));
+    }
+  });
 }
 
 /// exponentiate() of scale q k^T; `scaled` is scratch for scale q.
@@ -206,6 +221,7 @@ void forward_in_blocks(const AttentionHead<T>& head, T* scores, T* weights, Matr
                        const RowEdit<T>* edit) {
   const Index n = head.q.rows, m = head.k.rows, d_k = head.k.cols, d_v = head.v.cols;
   const Index most = std::min(n, kBlockQueries);
+  const bool edited = edit && edit->weights;
   Scratch<T> scratch(packed_size<T>(d_k, m) + packed_size<T>(m, d_v) +
                      most * (Scratch<T>::padded(d_k) + Scratch<T>::padded_apart(m)) +
                      Scratch<T>::padded(most));
@@ -217,8 +233,10 @@ void forward_in_blocks(const AttentionHead<T>& head, T* scores, T* weights, Matr
     const Index seen = scores || weights || edit ? m : visible_keys(head, first + rows - 1);
     const Matrix<T> p = all.row_range(0, rows).columns(0, seen);
     exponentiate_block(head, keys, first, scaled, p, factor, scores, edit);
-    finish_weights(head, first, p, factor, weights, edit);
-    multiply_first_rows<T>(p, values, false, context.row_range(first, rows));
+    finish_weights(head, first, p, factor, weights, edit, !edited);
+    const Matrix<T> y = context.row_range(first, rows);
+    multiply_first_rows<T>(p, values, false, y);
+    for (Index i = 0; i < rows && !edited; ++i) scale_row(y.row(i), d_v, factor[i]);
   });
 }
 
@@ -248,23 +266,26 @@ namespace {
 
 /// Turns d_p, the gradient of the weights after dropout of the queries from `first` on, into that of the unscaled products
 /// q k^T, in place:
-///   d_p = d_p through dropout;  d_s = scale p (d_p - sum_j d_p p);  d_bias += d_s / scale.
+///   d_p = d_p through dropout;  d_s = scale w (d_p - sum_j d_p w);  d_bias += d_s / scale,
+/// where w is row i of p times factor[i], or p itself if there are no factors.
 template <class T>
-HWY_INLINE void softmax_backward(const AttentionHead<T>& head, Index first, Matrix<const T> p, Matrix<T> d_p,
-                                 T* d_bias) {
+HWY_INLINE void softmax_backward(const AttentionHead<T>& head, Index first, Matrix<const T> p,
+                                 const T* factor, Matrix<T> d_p, T* d_bias) {
   const Index m = d_p.cols;
   KeepFactors<T> keep(head.drop);
   for (Index i = 0; i < d_p.rows; ++i) {
     T* d_row = d_p.row(i);
     const T* w = p.row(i);
+    const T f = factor ? factor[i] : T{1};
     if (head.drop.active()) drop_row(keep, (first + i) * head.k.rows, d_row, m, d_row);
     Vec<T> sums = set(T{0});
     for_vectors<T>(m, [&](Index j, auto part)
                           HWY_ATTR { sums = hn::MulAdd(part.load(d_row + j), part.load(w + j), sums); });
-    const Vec<T> sum = set(sum_of_lanes<T>(sums)), scale = set(head.scale);
+    const Vec<T> sum = set(f * sum_of_lanes<T>(sums)), scale = set(f * head.scale);
     if (T* d = d_bias ? d_bias + (first + i) * head.bias_step : nullptr) {
       for_vectors<T>(m, [&](Index j, auto part) HWY_ATTR {
-        part.store(hn::MulAdd(part.load(d_row + j) - sum, part.load(w + j), part.load(d + j)), d + j);
+        const Vec<T> difference = part.load(d_row + j) - sum;
+        part.store(hn::MulAdd(difference, part.load(w + j) * set(f), part.load(d + j)), d + j);
       });
     }
     for_vectors<T>(m, [&](Index j, auto part) HWY_ATTR {
@@ -273,10 +294,14 @@ HWY_INLINE void softmax_backward(const AttentionHead<T>& head, Index first, Matr
   }
 }
 
-/// c += a^T b; `panels` is scratch for b, which has as many rows as a block has queries.
+/// c += a^T b; `panels` is scratch for b, which has as many rows as a block has queries. A few columns of a meet all of b
+/// before the next do: down a column, every number is in another page of memory.
 template <class T>
 HWY_INLINE void add_transposed_product(Matrix<const T> a, Matrix<const T> b, T* panels, Matrix<T> c) {
-  multiply_packed_add<T>(a.t(), pack<T>(b, panels), c.row_range(0, a.cols));
+  const PackedMatrix<T> packed = pack<T>(b, panels);
+  each_block(a.cols, kFewKeys, [&](Index first, Index keys) HWY_ATTR {
+    multiply_packed_add<T>(a.columns(first, keys).t(), packed, c.row_range(first, keys));
+  });
 }
 
 template <class T>
@@ -285,30 +310,34 @@ void backward_in_blocks(const AttentionHead<T>& head, Matrix<const T> d_context,
   const Index n = head.q.rows, m = head.k.rows, d = head.k.cols, d_values = head.v.cols;
   const Index most = std::min(n, kBlockQueries);
   const Index row_size = packed_size<T>(most, std::max(d, d_values));
-  Scratch<T> scratch(packed_size<T>(d, m) + packed_size<T>(d_values, m) + packed_size<T>(m, d) + row_size +
-                     most * (Scratch<T>::padded(d) + 2 * Scratch<T>::padded_apart(m)) +
-                     Scratch<T>::padded(most));
+  Scratch<T> scratch(
+      packed_size<T>(d, m) + packed_size<T>(d_values, m) + packed_size<T>(m, d) + row_size +
+      most * (Scratch<T>::padded(d) + Scratch<T>::padded(d_values) + 2 * Scratch<T>::padded_apart(m)) +
+      Scratch<T>::padded(most));
   const PackedMatrix<T> keys_transposed = pack<T>(head.k.t(), scratch.array(packed_size<T>(d, m))),
                         values_transposed = pack<T>(head.v.t(), scratch.array(packed_size<T>(d_values, m))),
                         keys = pack<T>(head.k, scratch.array(packed_size<T>(m, d)));
   T* const panels = scratch.array(row_size);
-  const Matrix<T> scaled = scratch.matrix(most, d), all_p = scratch.apart(most, m),
-                  all_d_p = scratch.apart(most, m);
+  const Matrix<T> scaled = scratch.matrix(most, d), scaled_d_y = scratch.matrix(most, d_values),
+                  all_p = scratch.apart(most, m), all_d_p = scratch.apart(most, m);
   T* const factor = scratch.array(Scratch<T>::padded(most));
   each_block(n, most, [&](Index first, Index rows) HWY_ATTR {
     const Index seen = visible_keys(head, first + rows - 1);
     const Matrix<T> p = all_p.row_range(0, rows).columns(0, seen),
                     d_p = all_d_p.row_range(0, rows).columns(0, seen);
     exponentiate_block(head, keys_transposed, first, scaled, p, factor);
-    for (Index i = 0; i < rows; ++i) scale_row(p.row(i), seen, factor[i]);
     const Matrix<const T> d_y = d_context.row_range(first, rows);
     multiply_packed<T>(d_y, values_transposed.columns(0, seen), {}, Activation::none, d_p);
-    softmax_backward<T>(head, first, p, d_p, d_bias);
+    softmax_backward<T>(head, first, p, factor, d_p, d_bias);
     if (head.drop.active()) {
       KeepFactors<T> keep(head.drop);
       for (Index i = 0; i < rows; ++i) drop_row(keep, (first + i) * m, p.row(i), seen, p.row(i));
     }
-    add_transposed_product<T>(p, d_y, panels, d_v);
+    for (Index i = 0; i < rows; ++i) {
+      copy_row(d_y.row(i), d_values, scaled_d_y.row(i));
+      scale_row(scaled_d_y.row(i), d_values, factor[i]);
+    }
+    add_transposed_product<T>(p, scaled_d_y.row_range(0, rows), panels, d_v);
     multiply_first_rows<T>(d_p, keys, true, d_q.row_range(first, rows));
     add_transposed_product<T>(d_p, head.q.row_range(first, rows), panels, d_k);
   });
@@ -336,7 +365,7 @@ void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<cons
   const Matrix<T> d_p = scratch.matrix(n, m), v_transposed = scratch.matrix(head.v.cols, m);
   transpose(head.v, v_transposed);
   multiply_transposed<T>(1, d_context, v_transposed, d_p);
-  softmax_backward<T>(head, 0, w, d_p, d_bias);
+  softmax_backward<T>(head, 0, w, nullptr, d_p, d_bias);
   multiply_small<T>({d_p, head.k, d_q, 1, true});
   multiply_small<T>({Matrix<const T>(d_p).t(), head.q, d_k, 1, true});
 }

@@ -57,9 +57,10 @@ struct Int8 {
 #endif
   }
   /// sum * scale + onto, rounded once.
-  static HWY_INLINE Vec<float> value(Sum sum, const ReducedProduct& p, Index i, Index j, Vec<float> onto) {
+  static HWY_INLINE Vec<float> value(Sum sum, const float* row_scale, const float* column_scales,
+                                     Vec<float> onto) {
     const Tag<float> tag;
-    const Vec<float> x = hn::ConvertTo(tag, sum), scale = set(p.a.scales[i]) * hn::LoadU(tag, p.b.scales + j);
+    const Vec<float> x = hn::ConvertTo(tag, sum), scale = set(*row_scale) * hn::LoadU(tag, column_scales);
 #if HWY_TARGET == HWY_AVX2
     return hn::MulAdd(x, scale, onto);
 #else  // has no such instruction
@@ -135,7 +136,8 @@ struct Bfloat16 {
     sum = hn::MulAdd(hn::BitCast(floats, a.first), hn::BitCast(floats, b.first), sum);
     return hn::MulAdd(hn::BitCast(floats, a.second), hn::BitCast(floats, b.second), sum);
   }
-  static HWY_INLINE Vec<float> value(Sum sum, const ReducedProduct&, Index, Index, Vec<float> onto) {
+  static HWY_INLINE Vec<float> value(Sum sum, const float* /*row_scale*/, const float* /*column_scales*/,
+                                     Vec<float> onto) {
     return sum + onto;
   }
   /// Rounds each number as to_bfloat16 does.
@@ -153,13 +155,25 @@ struct Bfloat16 {
   }
 };
 
-/// Of row i of c those columns from column j on that `part` covers, from their sums.
-template <class Kind, class Part>
-HWY_INLINE void finish(const ReducedProduct& p, typename Kind::Sum sum, Index i, Index j, Part part) {
-  const Vec<float> onto = p.onto.data ? part.load(p.onto.row(i) + j) : set(0.0f);
-  const Vec<float> y = Kind::value(sum, p, i, j, onto);
-  part.store(p.relu ? Relu<float>::value(y) : y, p.c.row(i) + j);
-}
+/// What becomes of sums. Each tile has a copy: of what a store might change, all would be read again after every one.
+template <class Kind>
+struct Ending {
+  const float *row_scales, *column_scales;
+  Matrix<const float> onto;
+  Matrix<float> c;
+  bool relu;
+
+  explicit HWY_INLINE Ending(const ReducedProduct& p)
+      : row_scales(p.a.scales), column_scales(p.b.scales), onto(p.onto), c(p.c), relu(p.relu) {}
+
+  /// Of row i those columns from column j on that `part` covers.
+  template <class Part>
+  HWY_INLINE void store(typename Kind::Sum sum, Index i, Index j, Part part) const {
+    const Vec<float> to = onto.data ? part.load(onto.row(i) + j) : set(0.0f);
+    const Vec<float> y = Kind::value(sum, row_scales + i, column_scales + j, to);
+    part.store(relu ? Relu<float>::value(y) : y, c.row(i) + j);
+  }
+};
 
 /// Computes `rows` rows of c from row i on and `vectors` vectors of columns from column j on, which may span panels.
 template <class Kind, int rows, int vectors>
@@ -181,7 +195,9 @@ HWY_INLINE void tile(const ReducedProduct& p, const FactorRows& factors, Index i
     b[v] = reinterpret_cast<const std::uint32_t*>(p.b.panels) + column / panel * panel * p.b.groups +
            column % panel;
   }
-  for (Index g = 0; g < p.b.groups; ++g) {
+  const Index groups = p.b.groups;
+#pragma GCC unroll 4  // with few groups, mispredicting the end of the loop costs much
+  for (Index g = 0; g < groups; ++g) {
     if constexpr (vectors == 2)
       ahead.prefetch<1>();  // the processor follows the streams of wider tiles by itself
     typename Kind::Factor weights[vectors];
@@ -194,16 +210,17 @@ HWY_INLINE void tile(const ReducedProduct& p, const FactorRows& factors, Index i
       for (int v = 0; v < vectors; ++v) sum[r][v] = Kind::add(sum[r][v], factor, weights[v]);
     }
   }
+  const Ending<Kind> ending(p);
 #pragma GCC unroll 16
   for (int v = 0; v < vectors; ++v) {
-    const Index column = j + v * lanes, left = p.c.cols - column;
+    const Index column = j + v * lanes, left = ending.c.cols - column;
     if (left <= 0) break;
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {
       if (left >= lanes)
-        finish<Kind>(p, sum[r][v], i + r, column, Whole<float>());
+        ending.store(sum[r][v], i + r, column, Whole<float>());
       else
-        finish<Kind>(p, sum[r][v], i + r, column, First<float>{left});
+        ending.store(sum[r][v], i + r, column, First<float>{left});
     }
   }
 }

@@ -29,7 +29,7 @@ const std::vector<Case> kCases = {{1, 1, 4, 3},
                                   {150, 129, 40, 33, false, false, 0.1},
                                   {230, 260, 24, 40, true, true, 0.2},  // several blocks of queries
                                   {70, 1100, 16, 65},
-                                  {260, 200, 8, 8, true},  // the first queries see nothing
+                                  {400, 200, 8, 8, true},  // the first queries see nothing
                                   {1, 20, 32, 32, true}};
 
 /// One head whose inputs are column slices of wider matrices, with every gradient and result, in T and in
@@ -53,6 +53,8 @@ struct Head {
         d_v(c.m, c.d_v, 7),
         scores(c.n * c.m),
         weights(c.n * c.m) {
+    for (Index i = 0; i < c.n; ++i)
+      std::fill_n(context.fast().row(i), c.d_v, std::numeric_limits<T>::quiet_NaN());
     Random random(8, c.n);
     for (Index i = 0; i < c.n * c.m; ++i) mask.push_back(random.uniform() < 0.6);
     if (c.n > 3) std::fill_n(mask.begin() + 3 * c.m, c.m, 0);  // query 3 sees nothing
@@ -121,6 +123,31 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(weights_that_nobody_wants_change_no_bit, T, Floats
           for (Index j = 0; j < a->cols; ++j) BOOST_REQUIRE(a->fast()(i, j) == b->fast()(i, j));
       }
     }
+  }
+}
+
+// Weights that are edited are normalised before, and returned and applied as the edit leaves them, however long the head.
+BOOST_AUTO_TEST_CASE_TEMPLATE(edited_weights_are_applied, T, Floats) {
+  for (const Case& c : {Case{7, 9, 8, 5}, Case{150, 129, 40, 33, true}}) {
+    Head<T> head(c);
+    auto edit_row = [](std::int64_t query, auto row) {
+      for (std::size_t j = 0; j < row.size(); ++j) row[j] *= j % 2 ? 0 : query % 3;
+    };
+    RowEdit<T> edit;
+    edit.weights = edit_row;
+    attend_forward<T>(head.fast, nullptr, head.weights.fast.data(), head.context.fast(), &edit);
+    naive::attend_forward<double>(head.exact, nullptr, head.weights.exact.data(), head.context.exact());
+    for (Index i = 0; i < c.n; ++i) {
+      const std::span<double> row = std::span(head.weights.exact).subspan(i * c.m, c.m);
+      edit_row(i, row);
+      for (Index d = 0; d < c.d_v; ++d) {
+        double sum = 0;
+        for (Index j = 0; j < c.m; ++j) sum += row[j] * head.v.exact()(j, d);
+        head.context.exact()(i, d) = sum;
+      }
+    }
+    check_close(head.weights, 8 * c.d_k);
+    check_close(head.context, 16 * c.d_k);
   }
 }
 
