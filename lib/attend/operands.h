@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "io/finite.h"
 #include "tensor/padding.h"
 
 namespace heed {
@@ -73,6 +74,11 @@ class HeadRows {
   bool by_head = false;   ///< the heads are a separate dimension; otherwise they lie side by side
   const Operand* operand;
 
+  /// Throws Error for a value that is not finite, SentenceError unless the rows are shared.
+  void expect_finite() const {
+    const auto check = shared ? io::expect_finite : io::expect_finite_sentences;
+    check(operand->name, *operand->tensor);
+  }
   /// Splits the columns into heads; throws UsageError if their number does not divide the width.
   void split(std::int64_t n_heads, const char* option) {
     if (by_head && heads != n_heads) {

@@ -13,7 +13,6 @@
 #include "attend/visibility.h"
 #include "autograd/ops.h"
 #include "base/parallel.h"
-#include "io/finite.h"
 #include "nn/positional_encoding.h"
 
 namespace heed {
@@ -77,8 +76,7 @@ struct AttendSetup {
     if (config.softcap > 0) expect_factor("--softcap", config.softcap);
     if (config.score_scale > 0) expect_factor("--score-scale", config.score_scale);
     if (!config.allow_nonfinite) {
-      for (const Operand* operand : {&operands.query, &operands.key, &operands.value})
-        io::expect_finite(operand->name, *operand->tensor);
+      for (const HeadRows<T>* rows : {&query, &key, &value}) rows->expect_finite();
     }
     if (words.lengths && !key.operand->length)
       fail(key.operand->name, ": has no lengths beside it (a tensor `length` in its group): --mask none?");
@@ -160,7 +158,7 @@ struct AttendSetup {
     const HeadRows<T> earlier_keys(*operands.past_key), earlier_values(*operands.past_value);
     expect_size(*operands.past_value, "rows", earlier_values.rows, earlier_keys.rows, *operands.past_key);
     for (const auto& [earlier, rows] : {std::pair{&earlier_keys, &key}, std::pair{&earlier_values, &value}}) {
-      if (!config.allow_nonfinite) io::expect_finite(earlier->operand->name, *earlier->operand->tensor);
+      if (!config.allow_nonfinite) earlier->expect_finite();
       if (!earlier->shared)
         expect_size(*earlier->operand, "batch", earlier->batch, sentences, *query.operand);
       if (earlier->by_head) expect_size(*earlier->operand, "heads", earlier->heads, kv_heads, *rows->operand);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/sentence_error.h"
 
 namespace heed::io {
 namespace {
@@ -17,17 +18,31 @@ Shape index_of(std::int64_t flat, const Shape& shape) {
   return index;
 }
 
-}  // namespace
-
-void expect_finite(const std::string& name, const Tensor& tensor) {
+/// Calls found(index, value) for the first value that is not finite.
+template <class Found>
+void find_not_finite(const Tensor& tensor, const Found& found) {
   with_type(tensor.dtype(), [&]<class T>(T) {
     if constexpr (std::is_floating_point_v<T>) {
       const std::span<const T> values = tensor.values<T>();
-      const auto found = std::ranges::find_if_not(values, [](T x) { return std::isfinite(x); });
-      if (found == values.end()) return;
-      fail(name, to_string(index_of(found - values.begin(), tensor.shape())), " = ", *found,
-           ": not a finite number");
+      const auto first = std::ranges::find_if_not(values, [](T x) { return std::isfinite(x); });
+      if (first != values.end()) found(index_of(first - values.begin(), tensor.shape()), *first);
     }
+  });
+}
+
+}  // namespace
+
+void expect_finite(const std::string& name, const Tensor& tensor) {
+  find_not_finite(tensor, [&](const Shape& index, auto value) {
+    fail(name, to_string(index), " = ", value, ": not a finite number");
+  });
+}
+
+void expect_finite_sentences(const std::string& name, const Tensor& tensor) {
+  find_not_finite(tensor, [&](const Shape& index, auto value) {
+    throw SentenceError(index[0],
+                        concat(name, " is ", value, " at ", to_string({index.begin() + 1, index.end()}),
+                               " of the sentence (from 0), wanted finite values (or --allow-nonfinite)"));
   });
 }
 
