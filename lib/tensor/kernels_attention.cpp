@@ -153,20 +153,21 @@ HWY_INLINE void exponentiate(const AttentionHead<T>& head, Index first, Matrix<T
   exponentiate_rows(p, width, factor);
 }
 
-/// Turns what exponentiate() gave into the weights that are applied: normalised, edited, with dropout. Where `later`, the
-/// context is to be normalised instead, which is narrower; nothing can be edited then.
+/// Turns what exponentiate() gave into the weights that are applied: normalised, edited, with dropout. With
+/// `normalise_context` they are not normalised, as the context, which is narrower, will be; they cannot be edited then.
 template <class T>
 HWY_INLINE void finish_weights(const AttentionHead<T>& head, Index first, Matrix<T> p, const T* factor,
-                               T* weights = nullptr, const RowEdit<T>* edit = nullptr, bool later = false) {
+                               T* weights = nullptr, const RowEdit<T>* edit = nullptr,
+                               bool normalise_context = false) {
   KeepFactors<T> keep(head.drop);
   for (Index i = 0; i < p.rows; ++i) {
     const Index query = first + i;
-    if (!later) scale_row(p.row(i), Scratch<T>::padded(p.cols), factor[i]);
+    if (!normalise_context) scale_row(p.row(i), Scratch<T>::padded(p.cols), factor[i]);
     edit_row(edit, &RowEdit<T>::weights, query, p.row(i), p.cols);
     if (weights) {
       T* const kept = weights + query * p.cols;
       copy_row(p.row(i), p.cols, kept);
-      if (later) scale_row(kept, p.cols, factor[i]);
+      if (normalise_context) scale_row(kept, p.cols, factor[i]);
     }
     if (head.drop.active()) drop_row(keep, query * head.k.rows, p.row(i), p.cols, p.row(i));
   }
@@ -178,27 +179,28 @@ HWY_INLINE void finish_weights(const AttentionHead<T>& head, Index first, Matrix
 /// gradients once in every block, which costs more than scores that lie in the third-level cache instead of the second.
 inline constexpr Index kBlockQueries = 96;
 
-/// Keys whose weights, of all queries of a block, stay in the second-level cache while they meet all columns of the values.
+/// Keys that such a product takes at once: what it reads of all queries of a block stays in the second-level cache while
+/// it meets all columns.
 inline constexpr Index kBlockKeys = 512;
-/// In a transposed product, where weights are read down their columns: keys whose weights stay in the first-level cache.
+/// Keys that a transposed product takes at once, in float32 so many that what it reads stays in the first-level cache.
 inline constexpr Index kFewKeys = 48;
 
-/// c = a b, or c += a b to accumulate, with the first a.cols rows of b, or none: panel by panel, as these rows are
-/// contiguous in each panel only.
+/// c = a b, or c += a b to accumulate, with the first a.cols rows of b, which may be none: panel by panel, as these rows are
+/// contiguous in each panel only. Sums are cut where b's rows say, so that keys that no query of a block sees change no bit.
 template <class T>
 HWY_INLINE void multiply_first_rows(Matrix<const T> a, const PackedMatrix<T>& b, bool accumulate,
                                     Matrix<T> c) {
-  if (a.cols == 0 && !accumulate)
-    for (Index i = 0; i < c.rows; ++i) std::fill_n(c.row(i), c.cols, T{0});
-  each_block(a.cols, kBlockKeys, [&](Index first, Index keys) HWY_ATTR {
-    const Matrix<const T> some = a.columns(first, keys);
+  each_block(b.rows, kBlockKeys, [&](Index first, Index most) HWY_ATTR {
+    const Index keys = std::min(most, a.cols - first);
+    if (keys <= 0 && first > 0) return;
+    const Matrix<const T> a_keys = a.columns(first, keys);
     for (Index j = 0; j < b.cols; j += kPanelColumns<T>) {
       const Index cols = std::min(kPanelColumns<T>, b.cols - j);
       const PackedMatrix<T> panel{b.panels + j * b.rows + first * kPanelColumns<T>, keys, cols};
       if (accumulate || first > 0)
-        multiply_packed_add<T>(some, panel, c.columns(j, cols));
+        multiply_packed_add<T>(a_keys, panel, c.columns(j, cols));
       else
-        multiply_packed<T>(some, panel, {}, Activation::none, c.columns(j, cols));
+        multiply_packed<T>(a_keys, panel, {}, Activation::none, c.columns(j, cols));
     }
   });
 }
@@ -295,7 +297,7 @@ HWY_INLINE void softmax_backward(const AttentionHead<T>& head, Index first, Matr
 }
 
 /// c += a^T b; `panels` is scratch for b, which has as many rows as a block has queries. A few columns of a meet all of b
-/// before the next do: down a column, every number is in another page of memory.
+/// before the next do: down a column of a long head, every number is in another page of memory.
 template <class T>
 HWY_INLINE void add_transposed_product(Matrix<const T> a, Matrix<const T> b, T* panels, Matrix<T> c) {
   const PackedMatrix<T> packed = pack<T>(b, panels);

@@ -57,10 +57,11 @@ struct Int8 {
 #endif
   }
   /// sum * scale + onto, rounded once.
-  static HWY_INLINE Vec<float> value(Sum sum, const float* row_scale, const float* column_scales,
-                                     Vec<float> onto) {
+  template <class Ending>
+  static HWY_INLINE Vec<float> value(Sum sum, const Ending& end, Index i, Index j, Vec<float> onto) {
     const Tag<float> tag;
-    const Vec<float> x = hn::ConvertTo(tag, sum), scale = set(*row_scale) * hn::LoadU(tag, column_scales);
+    const Vec<float> x = hn::ConvertTo(tag, sum),
+                     scale = set(end.row_scales[i]) * hn::LoadU(tag, end.column_scales + j);
 #if HWY_TARGET == HWY_AVX2
     return hn::MulAdd(x, scale, onto);
 #else  // has no such instruction
@@ -136,7 +137,8 @@ struct Bfloat16 {
     sum = hn::MulAdd(hn::BitCast(floats, a.first), hn::BitCast(floats, b.first), sum);
     return hn::MulAdd(hn::BitCast(floats, a.second), hn::BitCast(floats, b.second), sum);
   }
-  static HWY_INLINE Vec<float> value(Sum sum, const float* /*row_scale*/, const float* /*column_scales*/,
+  template <class Ending>
+  static HWY_INLINE Vec<float> value(Sum sum, const Ending& /*end*/, Index /*i*/, Index /*j*/,
                                      Vec<float> onto) {
     return sum + onto;
   }
@@ -155,7 +157,8 @@ struct Bfloat16 {
   }
 };
 
-/// What becomes of sums. Each tile has a copy: of what a store might change, all would be read again after every one.
+/// What becomes of sums. Each tile has its own copy, which stays in registers: members of a ReducedProduct that lies
+/// elsewhere would be read again after every store, which might have changed them.
 template <class Kind>
 struct Ending {
   const float *row_scales, *column_scales;
@@ -170,7 +173,7 @@ struct Ending {
   template <class Part>
   HWY_INLINE void store(typename Kind::Sum sum, Index i, Index j, Part part) const {
     const Vec<float> to = onto.data ? part.load(onto.row(i) + j) : set(0.0f);
-    const Vec<float> y = Kind::value(sum, row_scales + i, column_scales + j, to);
+    const Vec<float> y = Kind::value(sum, *this, i, j, to);
     part.store(relu ? Relu<float>::value(y) : y, c.row(i) + j);
   }
 };
