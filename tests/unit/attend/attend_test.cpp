@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
   check_refused([&] { attend({}, operands(none, none, none), 1); }, "has no elements");
   Tensor bad = key;
   bad.values<float>()[7] = std::numeric_limits<float>::quiet_NaN();
-  check_refused([&] { attend({}, operands(query, bad, key), 1); }, "/key[0, 1, 1] = nan");
+  check_refused([&] { attend({}, operands(query, bad, key), 1); }, "/key is nan at [1, 1] of the sentence");
   AttendConfig config;
   config.heads = 4;
   check_refused([&] { attend(config, operands(query, key, key), 1); }, "4 heads do not divide the width 6");
