@@ -119,6 +119,12 @@ HWY_INLINE void copy_row(const T* from, Index n, T* to) {
   for_vectors<T>(n, [&](Index j, auto part) HWY_ATTR { part.store(part.load(from + j), to + j); });
 }
 
+template <class T>
+HWY_INLINE void copy_scaled(const T* from, Index n, T factor, T* to) {
+  for_vectors<T>(n,
+                 [&](Index j, auto part) HWY_ATTR { part.store(part.load(from + j) * set(factor), to + j); });
+}
+
 /// y[j] = x[j] times the dropout factor of element first + j.
 template <class T>
 HWY_INLINE void drop_row(KeepFactors<T>& keep, Index first, const T* x, Index n, T* y) {
@@ -164,11 +170,8 @@ HWY_INLINE void finish_weights(const AttentionHead<T>& head, Index first, Matrix
     const Index query = first + i;
     if (!normalise_context) scale_row(p.row(i), Scratch<T>::padded(p.cols), factor[i]);
     edit_row(edit, &RowEdit<T>::weights, query, p.row(i), p.cols);
-    if (weights) {
-      T* const kept = weights + query * p.cols;
-      copy_row(p.row(i), p.cols, kept);
-      if (normalise_context) scale_row(kept, p.cols, factor[i]);
-    }
+    if (weights)
+      copy_scaled(p.row(i), p.cols, normalise_context ? factor[i] : T{1}, weights + query * p.cols);
     if (head.drop.active()) drop_row(keep, query * head.k.rows, p.row(i), p.cols, p.row(i));
   }
 }
@@ -179,8 +182,8 @@ HWY_INLINE void finish_weights(const AttentionHead<T>& head, Index first, Matrix
 /// gradients once in every block, which costs more than scores that lie in the third-level cache instead of the second.
 inline constexpr Index kBlockQueries = 96;
 
-/// Keys that such a product takes at once: what it reads of all queries of a block stays in the second-level cache while
-/// it meets all columns.
+/// Keys that the products with values, and of gradients with keys, take at once: what they read of all queries of a block
+/// stays in the second-level cache while it meets all columns.
 inline constexpr Index kBlockKeys = 512;
 /// Keys that a transposed product takes at once, in float32 so many that what it reads stays in the first-level cache.
 inline constexpr Index kFewKeys = 48;
@@ -210,10 +213,8 @@ template <class T>
 HWY_INLINE void exponentiate_block(const AttentionHead<T>& head, const PackedMatrix<T>& keys, Index first,
                                    Matrix<T> scaled, Matrix<T> p, T* factor, T* scores = nullptr,
                                    const RowEdit<T>* edit = nullptr) {
-  for (Index i = 0; i < p.rows; ++i) {
-    copy_row(head.q.row(first + i), scaled.cols, scaled.row(i));
-    scale_row(scaled.row(i), scaled.cols, head.scale);
-  }
+  for (Index i = 0; i < p.rows; ++i)
+    copy_scaled(head.q.row(first + i), scaled.cols, head.scale, scaled.row(i));
   multiply_packed<T>(scaled.row_range(0, p.rows), keys.columns(0, p.cols), {}, Activation::none, p);
   exponentiate(head, first, p, factor, scores, edit);
 }
@@ -335,10 +336,7 @@ void backward_in_blocks(const AttentionHead<T>& head, Matrix<const T> d_context,
       KeepFactors<T> keep(head.drop);
       for (Index i = 0; i < rows; ++i) drop_row(keep, (first + i) * m, p.row(i), seen, p.row(i));
     }
-    for (Index i = 0; i < rows; ++i) {
-      copy_row(d_y.row(i), d_values, scaled_d_y.row(i));
-      scale_row(scaled_d_y.row(i), d_values, factor[i]);
-    }
+    for (Index i = 0; i < rows; ++i) copy_scaled(d_y.row(i), d_values, factor[i], scaled_d_y.row(i));
     add_transposed_product<T>(p, scaled_d_y.row_range(0, rows), panels, d_v);
     multiply_first_rows<T>(d_p, keys, true, d_q.row_range(first, rows));
     add_transposed_product<T>(d_p, head.q.row_range(first, rows), panels, d_k);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/sentence_error.h"
 #include "support/gradient_check.h"
 
 using namespace heed;
@@ -254,6 +255,8 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
   Tensor bad = key;
   bad.values<float>()[7] = std::numeric_limits<float>::quiet_NaN();
   check_refused([&] { attend({}, operands(query, bad, key), 1); }, "/key is nan at [1, 1] of the sentence");
+  BOOST_CHECK_EXCEPTION(attend({}, operands(query, bad, key), 1), SentenceError,
+                        [](const SentenceError& e) { return e.sentence == 0; });
   AttendConfig config;
   config.heads = 4;
   check_refused([&] { attend(config, operands(query, key, key), 1); }, "4 heads do not divide the width 6");

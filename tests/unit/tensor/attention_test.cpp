@@ -31,7 +31,8 @@ const std::vector<Case> kCases = {{1, 1, 4, 3},
                                   {70, 1100, 16, 65},
                                   {600, 600, 8, 8, true},  // sums over keys are cut
                                   {90, 1100, 16, 33, true, false, 0.1},
-                                  {400, 200, 8, 8, true},  // the first queries see nothing
+                                  {260, 200, 8, 8, true},  // the first queries see nothing
+                                  {400, 200, 8, 8, true},  // nor does any of a block
                                   {1, 20, 32, 32, true}};
 
 /// One head whose inputs are column slices of wider matrices, with every gradient and result, in T and in
