@@ -5,6 +5,7 @@
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "tensor/philox.h"
 
 namespace heed {
@@ -13,22 +14,38 @@ namespace {
 
 constexpr std::int64_t kAlignment = 16;
 
+/// Rows whose components along another are found at the same time: each is a sum in the order of the columns, so that one
+/// alone would wait for every addition.
+constexpr std::int64_t kRowsAtOnce = 4;
+
+/// row -= (row . unit) unit, of `rows` rows side by side.
+template <std::int64_t rows, class T>
+void remove_component(const T* unit, std::int64_t cols, T* row) {
+  double along[rows] = {};
+  for (std::int64_t j = 0; j < cols; ++j)
+    for (std::int64_t r = 0; r < rows; ++r) along[r] += static_cast<double>(row[r * cols + j]) * unit[j];
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t j = 0; j < cols; ++j) row[r * cols + j] -= static_cast<T>(along[r] * unit[j]);
+}
+
 /// Gram-Schmidt over the rows; there must be no more rows than columns.
 template <class T>
 void orthonormalize(Matrix<T> m) {
-  auto dot = [&](std::int64_t a, std::int64_t b) {
-    double sum = 0;
-    for (std::int64_t j = 0; j < m.cols; ++j) sum += static_cast<double>(m(a, j)) * m(b, j);
-    return sum;
-  };
-  for (std::int64_t i = 0; i < m.rows; ++i) {
-    for (std::int64_t k = 0; k < i; ++k) {
-      const double along = dot(i, k);
-      for (std::int64_t j = 0; j < m.cols; ++j) m(i, j) -= static_cast<T>(along * m(k, j));
-    }
-    const double norm = std::sqrt(dot(i, i));
-    for (std::int64_t j = 0; j < m.cols; ++j) m(i, j) /= static_cast<T>(norm);
+  std::vector<T> dense(static_cast<std::size_t>(m.rows * m.cols));
+  const Matrix<T> y(dense.data(), m.rows, m.cols);
+  for (std::int64_t i = 0; i < m.rows; ++i)
+    for (std::int64_t j = 0; j < m.cols; ++j) y(i, j) = m(i, j);
+  for (std::int64_t k = 0; k < y.rows; ++k) {
+    double squares = 0;
+    for (std::int64_t j = 0; j < y.cols; ++j) squares += static_cast<double>(y(k, j)) * y(k, j);
+    for (std::int64_t j = 0; j < y.cols; ++j) y(k, j) /= static_cast<T>(std::sqrt(squares));
+    std::int64_t i = k + 1;
+    for (; i + kRowsAtOnce <= y.rows; i += kRowsAtOnce)
+      remove_component<kRowsAtOnce>(y.row(k), y.cols, y.row(i));
+    for (; i < y.rows; ++i) remove_component<1>(y.row(k), y.cols, y.row(i));
   }
+  for (std::int64_t i = 0; i < m.rows; ++i)
+    for (std::int64_t j = 0; j < m.cols; ++j) m(i, j) = y(i, j);
 }
 
 }  // namespace
@@ -215,8 +232,10 @@ std::int64_t ParameterSet<T>::count() const {
 }
 
 template <class T>
-void ParameterSet<T>::initialize(std::uint64_t seed) {
-  for (const Parameter& p : list_) initialize(p, seed);
+void ParameterSet<T>::initialize(std::uint64_t seed, int threads) {
+  values();  // allocated once, before threads ask for it
+  parallel_for(std::ssize(list_), threads,
+               [&](std::int64_t i) { initialize(list_[static_cast<std::size_t>(i)], seed); });
 }
 
 template <class T>
@@ -236,7 +255,7 @@ void ParameterSet<T>::initialize(const Parameter& p, std::uint64_t seed) {
     }
     return 0;
   };
-  Matrix<T> m = p.in(values().data());
+  const Matrix<T> m = p.in(values().data());
   for (std::int64_t i = 0; i < m.rows; ++i) {
     for (std::int64_t j = 0; j < m.cols; ++j) m(i, j) = static_cast<T>(draw());
   }

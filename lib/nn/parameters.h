@@ -124,8 +124,8 @@ class ParameterSet {
   /// Number of trainable numbers, without the elements between pieces.
   std::int64_t count() const;
 
-  /// Draws all parameters again; each depends only on the seed and its name.
-  void initialize(std::uint64_t seed);
+  /// Draws all parameters again; each depends only on the seed and its name, none on the number of threads.
+  void initialize(std::uint64_t seed, int threads = 1);
   /// Draws only this parameter.
   void initialize(const Parameter& p, std::uint64_t seed);
 

@@ -135,7 +135,7 @@ struct Ingredients {
       const std::string head = start_from(*job.initial, model, classes, job.seed);
       if (!head.empty()) logging::note("head: " + head);
     } else {
-      model->parameters.initialize(job.seed);
+      model->parameters.initialize(job.seed, job.threads);
     }
     check_decoder_vocabulary(*model, target, job.target_vocab);
     set_vocabularies(*model, source, target, job.target_vocab);

@@ -136,4 +136,33 @@ BOOST_AUTO_TEST_CASE(new_values_are_zeros) {
              std::ssize(values) - kept);
 }
 
+BOOST_AUTO_TEST_CASE(orthogonal_matrices_are_orthonormal_along_their_shorter_side) {
+  // Rows are made orthogonal several at a time: also a number of them that this does not divide.
+  for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{7, 7}, {6, 9}, {9, 6}, {1, 5}}) {
+    ParameterSet<double> set;
+    set.add("m", {rows, cols}, Init::orthogonal());
+    set.initialize(3);
+    const Matrix<const double> m = set.view("m"), y = rows <= cols ? m : m.t();
+    for (std::int64_t i = 0; i < y.rows; ++i) {
+      for (std::int64_t k = 0; k <= i; ++k) {
+        double dot = 0;
+        for (std::int64_t j = 0; j < y.cols; ++j) dot += y(i, j) * y(k, j);
+        BOOST_TEST(std::abs(dot - (i == k ? 1 : 0)) < 1e-12);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(several_threads_draw_the_same_parameters) {
+  ParameterSet<float> one;
+  for (const char* name : {"a", "b", "c", "d"}) one.add(name, {5, 8}, Init::normal(1));
+  one.add("orthogonal", {9, 5}, Init::orthogonal());
+  ParameterSet<float> several = one;
+  one.initialize(4);
+  several.initialize(4, 3);
+  BOOST_TEST(std::ranges::equal(one.values(), several.values()));
+  several.initialize(5, 3);
+  BOOST_TEST(!std::ranges::equal(one.values(), several.values()));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
