@@ -93,7 +93,7 @@ void AttentionGroup<T>::set(const std::string& name, const Shape& prefix, Matrix
   if (!to.data) return;
   if (first_column + block.cols > to.cols)
     fail("/attention/", name, ": rows of ", first_column + block.cols, " numbers, wanted ", to.cols);
-  copy_into(to.columns(first_column, block.cols), block);
+  copy_rows(block, to.columns(first_column, block.cols));
 }
 
 template <class T>

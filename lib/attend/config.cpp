@@ -1,9 +1,10 @@
 #include "attend/config.h"
 
-#include <charconv>
 #include <map>
 #include <sstream>
 #include <string_view>
+
+#include "base/number.h"
 
 namespace heed {
 
@@ -42,9 +43,7 @@ MaskWords::Band band_of(const std::string& word) {
   const std::size_t colon = numbers.find(':');
   const auto number = [&](const std::string& text) {
     std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (colon == std::string::npos || error != std::errc() || end != text.data() + text.size() ||
-        value < -kWidestBand || value > kWidestBand)
+    if (colon == std::string::npos || !parse(text, value) || value < -kWidestBand || value > kWidestBand)
       fail<UsageError>("--mask: got ", escaped(word),
                        ", wanted band=L:R, two whole numbers, such as band=4:0");
     return value;

@@ -131,9 +131,9 @@ class HeadRows {
       const std::int64_t n = before.length(s);
       for (std::int64_t h = 0; h < heads; ++h) {
         const Matrix<T> to(values.data() + (s * heads + h) * all_rows * width, all_rows, width);
-        copy_into(to.row_range(0, n),
-                  earlier.by_head ? earlier.head(s, h, n) : earlier.all(s, n).columns(h * width, width));
-        copy_into(to.row_range(n, rows), head(s, h, rows));
+        copy_rows(earlier.by_head ? earlier.head(s, h, n) : earlier.all(s, n).columns(h * width, width),
+                  to.row_range(0, n));
+        copy_rows(head(s, h, rows), to.row_range(n, rows));
       }
     }
     batch = sentences;

@@ -132,7 +132,7 @@ CrossEntropySums cross_entropy(Var<T> logits, std::span<const std::int32_t> targ
     fail("cross-entropy: ", logits.rows(), " rows of logits for ", targets.size(), " targets");
   expect_known(targets, logits.cols());
   const Matrix<T> block = tape.arena().template matrix<T>(logits.rows(), logits.cols());
-  for (std::int64_t i = 0; i < block.rows; ++i) std::copy_n(logits.value().row(i), block.cols, block.row(i));
+  copy_rows(logits.value(), block);
   CrossEntropySums sums;
   cross_entropy_rows<T>(block, targets, smoothing, scale, tape.with_gradients(), sums);
   if (!tape.with_gradients()) return sums;

@@ -132,7 +132,7 @@ Var<T> drop_out(Var<T> x, const Dropout& drop) {
   Var<T> y = tape.result(x.rows(), x.cols());
   const Matrix<const T> in = x.value();
   const Matrix<T> out = tape.mutable_value(y);
-  for (std::int64_t i = 0; i < in.rows; ++i) std::copy_n(in.row(i), in.cols, out.row(i));
+  copy_rows(in, out);
   dropout<T>(drop, all(Matrix<const T>(out)), all(out));
   tape.on_backward(y, [=, &tape] {
     if (!tape.wants_gradient(x)) return;

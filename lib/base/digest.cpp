@@ -24,6 +24,11 @@ void Sha256::add(std::string_view bytes) {
   SHA256_Update(&state_->context, bytes.data(), bytes.size());
 }
 
+void Sha256::add_line(std::string_view line) {
+  add(line);
+  add("\n");
+}
+
 std::string Sha256::hex() {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest;
   SHA256_Final(digest.data(), &state_->context);

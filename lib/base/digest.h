@@ -16,6 +16,8 @@ class Sha256 {
   Sha256(Sha256&&) noexcept;
   ~Sha256();
   void add(std::string_view bytes);
+  /// Adds a line of a text and its end.
+  void add_line(std::string_view line);
   /// 64 lower-case hexadecimal digits; nothing can be added any more.
   std::string hex();
 

@@ -149,7 +149,7 @@ TensorMap saliency(const Model<float>& model, const SaliencyConfig& config, cons
     std::vector<float> own(static_cast<std::size_t>(words * length)), gap(static_cast<std::size_t>(words));
     Sentence(model, x, length, targets[static_cast<std::size_t>(s)])
         .scores(config, baseline_of(model, config, length), own, gap);
-    copy_into(matrix_at<float>(scores, {s}), {own.data(), words, length});
+    copy_rows({own.data(), words, length}, matrix_at<float>(scores, {s}));
     std::copy(gap.begin(), gap.end(), gaps.values<float>().begin() + s * n);
   });
   scores.attributes["long_name"] = std::string("share in the log-probability");

@@ -91,7 +91,7 @@ void TraceFrame::add(const Recording<float>& recording, const std::vector<std::i
         for (std::int64_t h = 0; h < v.n_heads; ++h) {
           const Matrix<float> to = place(h);
           expect_room(v, from.block(number, h), to.rows, to.cols);
-          copy_into(to, from.block(number, h));
+          copy_rows(from.block(number, h), to);
         }
         continue;
       }
@@ -101,7 +101,7 @@ void TraceFrame::add(const Recording<float>& recording, const std::vector<std::i
       if (value.id.size() > 0) {
         keep_top(rows, place(0), matrix_at<std::int32_t>(value.id, {sentences[i]}));
       } else {
-        for (std::int64_t h = 0; h < v.n_heads; ++h) copy_into(place(h), rows.columns(h * v.cols, v.cols));
+        for (std::int64_t h = 0; h < v.n_heads; ++h) copy_rows(rows.columns(h * v.cols, v.cols), place(h));
       }
     }
   }

@@ -256,8 +256,8 @@ void Encoding::encode(SentenceRange range) {
         model_.encoder ? x.states.value()
                        : pass.recorded().at(names_[static_cast<std::size_t>(layer)]).matrix();
     for (std::int64_t s = 0; s < range.count; ++s)
-      copy_into(matrix_at<float>(states_, {range.first + s, slot}),
-                output.row_range(rows.offset(s), rows.length(s)));
+      copy_rows(output.row_range(rows.offset(s), rows.length(s)),
+                matrix_at<float>(states_, {range.first + s, slot}));
     if (pool_ && layer + 1 == last_)
       std::ranges::copy(pool_->of(pass, pass.tape->constant(output), rows),
                         vectors_.values<float>().begin() + range.first * vectors_.shape()[1]);
@@ -267,9 +267,9 @@ void Encoding::encode(SentenceRange range) {
     const auto layer = static_cast<std::int64_t>(l);
     for (std::int64_t s = 0; s < range.count; ++s) {
       const Matrix<const float> row = state.row_range(s, 1);
-      copy_into(matrix_at<float>(final_h_, {range.first + s}).row_range(layer, 1), row.columns(0, widths_.h));
-      copy_into(matrix_at<float>(final_c_, {range.first + s}).row_range(layer, 1),
-                row.columns(widths_.h, widths_.c));
+      copy_rows(row.columns(0, widths_.h), matrix_at<float>(final_h_, {range.first + s}).row_range(layer, 1));
+      copy_rows(row.columns(widths_.h, widths_.c),
+                matrix_at<float>(final_c_, {range.first + s}).row_range(layer, 1));
     }
   }
   pass.keep();

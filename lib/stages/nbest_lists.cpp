@@ -1,10 +1,10 @@
 #include "stages/nbest_lists.h"
 
-#include <charconv>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/number.h"
 
 namespace heed {
 
@@ -17,9 +17,7 @@ constexpr std::string_view kBar = " ||| ";
 std::size_t end_of_number(const std::string& line, std::int64_t& number) {
   const std::size_t bar = line.find(kBar);
   if (bar == std::string::npos) return bar;
-  const char* const stop = line.data() + bar;
-  const auto [end, error] = std::from_chars(line.data(), stop, number);
-  return error == std::errc() && end == stop ? bar + kBar.size() : std::string::npos;
+  return parse(std::string_view(line).substr(0, bar), number) ? bar + kBar.size() : std::string::npos;
 }
 
 bool NBestReader::advance() {

@@ -81,10 +81,10 @@ class DocumentAttention {
   /// Thread-safe for documents that do not overlap.
   void keep(const Recording<float>& recording, SentenceRange range) {
     for (std::int64_t s = 0; s < range.count; ++s) {
-      copy_into(matrix_at<float>(of_words_, {range.first + s}),
-                recording.at("word_attention/weights").block(s, 0));
-      copy_into(matrix_at<float>(of_sentences_, {range.first + s}),
-                recording.at("sentence_attention/weights").block(s, 0));
+      copy_rows(recording.at("word_attention/weights").block(s, 0),
+                matrix_at<float>(of_words_, {range.first + s}));
+      copy_rows(recording.at("sentence_attention/weights").block(s, 0),
+                matrix_at<float>(of_sentences_, {range.first + s}));
     }
   }
   TensorMap take() {

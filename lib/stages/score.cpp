@@ -130,9 +130,8 @@ ScoreResult perplexity_result(const text::PerplexityScore& score, std::int64_t w
   return result;
 }
 
-/// The label of a line: the text before its first tab.
-std::string label_of(const std::string& line, const std::string& place) {
-  std::string label = line.substr(0, line.find('\t'));
+std::string label_at(const std::string& line, const std::string& place) {
+  std::string label = text::label_of(line);
   if (label.empty()) fail(place, ": no label");
   return label;
 }
@@ -298,8 +297,8 @@ void ScoreCommand::compare_labels(const Write& out) const {
   ParallelText texts({hypothesis}, {labels});
   text::Confusion confusion;
   while (texts.next())
-    confusion.add(label_of(texts.references()[0], texts.place(1)),
-                  label_of(texts.hypotheses()[0], texts.place(0)));
+    confusion.add(label_at(texts.references()[0], texts.place(1)),
+                  label_at(texts.hypotheses()[0], texts.place(0)));
   texts.refuse_empty();
   const text::ConfusionScore score = confusion.score();
   if (writes_matrix()) io::write_map(output, matrix_of(confusion), write);

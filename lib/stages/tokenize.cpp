@@ -371,8 +371,8 @@ struct CorpusSide {
 
   bool next() {
     if (!lines.next(line)) return false;
-    digest.add(line + "\n");
-    if (of_part) of_part->add(line + "\n");
+    digest.add_line(line);
+    if (of_part) of_part->add_line(line);
     return true;
   }
   std::vector<std::int32_t> checked(std::vector<std::int32_t> ids) {

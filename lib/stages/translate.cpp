@@ -397,8 +397,8 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& input
         const Recorded<float>& recorded = recording.at(layer_name(l, attention));
         for (std::size_t i = 0; i < list.size(); ++i) {
           for (std::int64_t h = 0; h < heads; ++h)
-            copy_into(matrix_at<float>(tensor, ranked.at(list[i].sentence, list[i].rank, {l - first, h})),
-                      recorded.block(static_cast<std::int64_t>(i), h));
+            copy_rows(recorded.block(static_cast<std::int64_t>(i), h),
+                      matrix_at<float>(tensor, ranked.at(list[i].sentence, list[i].rank, {l - first, h})));
         }
       }
     };

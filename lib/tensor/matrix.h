@@ -56,8 +56,9 @@ template <class T>
 std::span<T> row_span(Matrix<T> m, std::int64_t row) {
   return {m.row(row), static_cast<std::size_t>(m.cols)};
 }
+/// Copies `from` into the first rows and columns of `to`.
 template <class T>
-void copy_rows(Matrix<const T> from, Matrix<T> to) {
+void copy_rows(std::type_identity_t<Matrix<const T>> from, Matrix<T> to) {
   for (std::int64_t i = 0; i < from.rows; ++i) std::copy_n(from.row(i), from.cols, to.row(i));
 }
 template <class T>

@@ -44,11 +44,6 @@ Matrix<T> matrix_at(Tensor& tensor, const Shape& index) {
   const std::int64_t rows = shape[shape.size() - 2], cols = shape.back();
   return {tensor.values<T>().data() + at * rows * cols, rows, cols};
 }
-/// Copies `from` into the first rows and columns of `to`.
-template <class T>
-void copy_into(Matrix<T> to, const std::type_identity_t<Matrix<const T>>& from) {
-  for (std::int64_t i = 0; i < from.rows; ++i) std::copy_n(from.row(i), from.cols, to.row(i));
-}
 
 /// Ids i32 (sentence, position) with lengths i32 (sentence) and, where there are any, types like ids, as packed tokens.
 /// Throws Error, naming `group`, on ids outside 0 .. vocabulary_size - 1.

@@ -7,6 +7,13 @@
 
 namespace heed::text {
 
+std::string label_of(const std::string& line) {
+  constexpr const char* kSpaces = " \t\r";
+  const std::string text = line.substr(0, line.find('\t'));
+  const std::size_t first = text.find_first_not_of(kSpaces);
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
+}
+
 void Confusion::add(const std::string& truth, const std::string& prediction) {
   ++counts_[{truth, prediction}];
 }

@@ -13,6 +13,9 @@
 
 namespace heed::text {
 
+/// The label that a line states: the text before its first tab, without white space around it; it may be empty.
+std::string label_of(const std::string& line);
+
 struct LabelScore {
   std::string label;
   double precision = 0, recall = 0, f1 = 0;  ///< percent

@@ -1,8 +1,7 @@
 #include "text/piece_counts.h"
 
-#include <charconv>
-
 #include "base/error.h"
+#include "base/number.h"
 #include "text/scheme.h"
 #include "text/unicode.h"
 
@@ -46,9 +45,7 @@ void PieceCounts::read(const LineSource& next_line, const std::string& name) {
   for (std::int64_t number = 2; next_line(line); ++number) {
     const std::size_t tab = line.rfind('\t');
     std::int64_t count = 0;
-    const char *begin = line.data() + tab + 1, *end = line.data() + line.size();
-    const auto [stop, error] = std::from_chars(begin, end, count);
-    if (tab == std::string::npos || error != std::errc() || stop != end || count < 1)
+    if (tab == std::string::npos || !parse(std::string_view(line).substr(tab + 1), count) || count < 1)
       fail(name, ":", number, ": wanted a piece, a tab and how often it occurs, got \"", escaped(line), "\"");
     const auto place = find_or_add(counts_, std::string_view(line).substr(0, tab));
     if (__builtin_add_overflow(place->second, count, &place->second) || place->second > kMostOccurrences)

@@ -6,6 +6,7 @@
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "text/confusion.h"
 #include "text/line_reader.h"
 
 namespace heed {
@@ -13,21 +14,15 @@ namespace heed {
 namespace {
 
 std::string digest_of(const std::vector<std::string>& lines) {
-  std::string all;
-  for (const std::string& line : lines) all += line + '\n';
-  return sha256_hex(all);
+  Sha256 all;
+  for (const std::string& line : lines) all.add_line(line);
+  return all.hex();
 }
 
 void check_same_number(const Lines& a, const Lines& b) {
   if (a.lines.size() == b.lines.size()) return;
   fail(escaped(a.path), ": ", a.lines.size(), " ", a.unit, ", but ", escaped(b.path), " has ", b.lines.size(),
        ": line n of one must belong to line n of the other");
-}
-
-/// The line without surrounding white space.
-std::string label_of(const std::string& line) {
-  const std::size_t first = line.find_first_not_of(" \t\r"), last = line.find_last_not_of(" \t\r");
-  return first == std::string::npos ? "" : line.substr(first, last - first + 1);
 }
 
 std::int32_t number_of(const std::string& label, const std::vector<std::string>& classes, const Lines& labels,
@@ -92,7 +87,7 @@ std::vector<std::string> classes_of(const Lines& labels) {
   if (!labels.there) return {};
   std::set<std::string> names;
   for (std::size_t i = 0; i < labels.lines.size(); ++i) {
-    const std::string label = label_of(labels.lines[i]);
+    const std::string label = text::label_of(labels.lines[i]);
     if (label.empty()) fail(escaped(labels.path), ":", i + 1, ": an empty line where a label is wanted");
     names.insert(label);
   }
@@ -155,7 +150,7 @@ Corpus read_corpus(const CorpusLines& text, const LineEncoder& encode_source,
       corpus.target.push_back(std::move(target));
       corpus.reference.push_back(targets.lines[i]);
     }
-    if (labels.there) corpus.labels.push_back(number_of(label_of(labels.lines[i]), classes, labels, i));
+    if (labels.there) corpus.labels.push_back(number_of(text::label_of(labels.lines[i]), classes, labels, i));
   }
   expect_some(corpus, escaped(first.path), sources.there && targets.there ? " pair" : "",
               std::ssize(first.lines), longest);

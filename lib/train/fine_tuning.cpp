@@ -45,9 +45,7 @@ std::string start_from(LoadedModel& initial, std::unique_ptr<Model<float>>& mode
       note_scope(drawn, p.name);
       continue;
     }
-    const Matrix<const float> values = from.view(p.name);
-    const Matrix<float> own = model->parameters.view(p.name);
-    for (std::int64_t i = 0; i < own.rows; ++i) std::copy_n(values.row(i), own.cols, own.row(i));
+    copy_rows(from.view(p.name), model->parameters.view(p.name));
   }
   for (const Parameter& p : from.list())
     if (!model->parameters.contains(p.name)) note_scope(left_out, p.name);

@@ -223,17 +223,6 @@ std::string with_texts(std::string svg, const std::string& texts) {
 
 }  // namespace
 
-PictureFormat picture_format(const std::string& path) {
-  const auto dot = path.rfind('.');
-  std::string suffix = dot == std::string::npos ? "" : path.substr(dot + 1);
-  std::transform(suffix.begin(), suffix.end(), suffix.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  if (suffix == "png") return PictureFormat::png;
-  if (suffix == "svg") return PictureFormat::svg;
-  if (suffix == "pdf") return PictureFormat::pdf;
-  fail<UsageError>("'", escaped(path), "': a picture's name ends in .png, .svg or .pdf");
-}
-
 double text_width(const std::string& text, const TextStyle& style) {
   // One surface for all measuring: setting up fonts costs milliseconds, a layout microseconds.
   thread_local const Surface surface(cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1));

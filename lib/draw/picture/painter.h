@@ -14,9 +14,6 @@ namespace heed::draw {
 
 enum class PictureFormat { png, svg, pdf };
 
-/// The format by the suffix of `path`; throws UsageError for any other suffix.
-PictureFormat picture_format(const std::string& path);
-
 struct Size {
   double width = 0, height = 0;
 };

@@ -14,11 +14,6 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-std::ptrdiff_t sentence_axis(const std::vector<std::string>& dims) {
-  const auto found = std::find(dims.begin(), dims.end(), "sentence");
-  return found == dims.end() ? -1 : found - dims.begin();
-}
-
 TensorSummary summary_of(const std::string& name, const Tensor& tensor) {
   TensorSummary summary{name, name_of(tensor.dtype()), dims_of(tensor), tensor.shape(), tensor.size()};
   summary.min = INFINITY;
@@ -44,7 +39,7 @@ void merge(TensorSummary& all, const TensorSummary& frame) {
   if (all.type != frame.type || all.dims != frame.dims) {
     fail("/", escaped(all.name), ": its type or dimensions change within the stream");
   }
-  const std::ptrdiff_t sentence = sentence_axis(all.dims);
+  const std::ptrdiff_t sentence = io::sentence_axis_of(all.dims);
   if (sentence < 0) return;
   for (std::size_t i = 0; i < all.shape.size(); ++i) {
     const bool adds = static_cast<std::ptrdiff_t>(i) == sentence;
@@ -145,10 +140,10 @@ void Listing::expect_same(const std::string& name, const Tensor& tensor) {
 void Listing::add(const TensorMap& frame) {
   if (attributes_.empty()) attributes_ = frame.attributes;
   for (const auto& [name, tensor] : frame.tensors()) {
-    if (of_several_ && sentence_axis(dims_of(tensor)) < 0) expect_same(name, tensor);
+    if (of_several_ && io::sentence_axis_of(dims_of(tensor)) < 0) expect_same(name, tensor);
     TensorSummary* known = find(name);
     if (known && known->type == name_of(tensor.dtype()) && known->dims == dims_of(tensor) &&
-        sentence_axis(known->dims) < 0) {
+        io::sentence_axis_of(known->dims) < 0) {
       continue;
     }
     const TensorSummary summary = summary_of(name, tensor);

@@ -3,12 +3,13 @@
 // here.
 #pragma once
 
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/number.h"
 
 namespace heed::draw {
 
@@ -37,9 +38,7 @@ std::string shortest(double value);
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_whole = !text.empty() && error == std::errc() && end == text.data() + text.size();
-  return is_whole ? std::optional(number) : std::nullopt;
+  return parse(text, number) ? std::optional(number) : std::nullopt;
 }
 /// Two numbers with a separator, "430x260".
 std::optional<std::pair<double, double>> parse_pair(std::string_view text, char separator);

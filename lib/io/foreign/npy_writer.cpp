@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "io/layout.h"
+#include "io/superblock.h"
 #include "io/text_writer.h"
 
 namespace heed::io {
@@ -26,17 +28,6 @@ struct Fields {
 
 constexpr std::uint64_t kMostBytes = UINT32_MAX;
 constexpr std::uint64_t kVersion = 20, kFirstDate = 0x21;  // 2.0; 1 January 1980, the first that there is
-
-std::string_view bytes_of(const Tensor& tensor) {
-  std::string_view bytes;
-  with_type(tensor.dtype(), [&]<class T>(T) {
-    if constexpr (!std::is_same_v<T, std::string>) {
-      const auto values = tensor.values<T>();
-      bytes = {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
-    }
-  });
-  return bytes;
-}
 
 std::string header_of(const std::string& name, const Tensor& tensor) {
   return with_type(tensor.dtype(), [&]<class T>(T) -> std::string {
@@ -82,7 +73,7 @@ void write_npz(const std::string& path, const TensorMap& map) {
   };
   for (const auto& [tensor_name, tensor] : map.tensors()) {
     const std::string name = tensor_name + ".npy", header = header_of(tensor_name, tensor);
-    const std::string_view values = bytes_of(tensor);
+    const std::string_view values = text_of(numbers_of(tensor));
     const std::uint64_t begin = at, size = header.size() + values.size();
     Fields shared;  // of the local header and of the directory
     shared.u16(kVersion).u16(0).u16(0).u16(0).u16(kFirstDate).u32(crc_of(header, values)).u32(size).u32(size);

@@ -22,7 +22,7 @@ Var<T> moved(Var<T> v, const StepKeys& from, const StepKeys& to, T unseen) {
   const Matrix<T> out = tape.mutable_value(y);
   std::fill_n(out.data, out.size(), unseen);
   each_query(to, [&](std::int64_t i, const StepKeys::Seen& seen) {
-    copy_into(seen.columns_of(out.row_range(i, 1)), from.seen(i).columns_of(v.value().row_range(i, 1)));
+    copy_rows(from.seen(i).columns_of(v.value().row_range(i, 1)), seen.columns_of(out.row_range(i, 1)));
   });
   return y;
 }

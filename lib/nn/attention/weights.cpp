@@ -81,7 +81,7 @@ Var<T> softmax(Var<T> scores) {
   Tape<T>& tape = scores.tape();
   Var<T> y = tape.result(scores.rows(), scores.cols());
   const Matrix<T> out = tape.mutable_value(y);
-  for (std::int64_t i = 0; i < out.rows; ++i) std::copy_n(scores.value().row(i), out.cols, out.row(i));
+  copy_rows(scores.value(), out);
   softmax_rows<T>(out);
   tape.on_backward(y, [=, &tape] {
     const Matrix<const T> alpha = y.value(), d_y = tape.gradient(y);

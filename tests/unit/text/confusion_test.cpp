@@ -39,3 +39,10 @@ BOOST_AUTO_TEST_CASE(nothing_confused) {
   BOOST_TEST(confusion.score().accuracy == 100);
   BOOST_TEST(confusion.score().macro_f1 == 100);
 }
+
+BOOST_AUTO_TEST_CASE(a_label_ends_at_a_tab_and_has_no_white_space_around_it) {
+  BOOST_TEST(label_of("not spam\t0.7\tspam\t0.3") == "not spam");
+  BOOST_TEST(label_of(" red \r") == "red");
+  BOOST_TEST(label_of("\t0.4") == "");
+  BOOST_TEST(label_of(" ") == "");
+}

@@ -241,9 +241,3 @@ BOOST_AUTO_TEST_CASE(sizes_are_checked_and_bounded) {
   BOOST_CHECK_THROW(draw_heatmap(map, PictureFormat::png), Error);
   BOOST_TEST(lay_out(matrix(500, 499)).size.width < 1200);
 }
-
-BOOST_AUTO_TEST_CASE(formats_go_by_suffix) {
-  BOOST_TEST((picture_format("a/b.SVG") == PictureFormat::svg));
-  BOOST_CHECK_THROW(picture_format("x.gif"), UsageError);
-  BOOST_CHECK_THROW(picture_format("png"), UsageError);
-}
