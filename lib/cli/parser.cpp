@@ -9,6 +9,7 @@
 #include "base/choice.h"
 #include "base/edit_distance.h"
 #include "base/parallel.h"
+#include "base/paths.h"
 #include "base/version.h"
 
 namespace heed::cli {
@@ -250,6 +251,7 @@ void Tool::Parser::parse() {
   }
   refuse_unread_input();
   refuse_shared_stdin();
+  refuse_replaced_input();
 }
 
 bool Tool::Parser::reads_input() {
@@ -282,6 +284,30 @@ void Tool::Parser::refuse_shared_stdin() {
   }
   if (readers.size() > 1)
     fail<UsageError>(heed::joined(readers, " and "), ": only one file can be the standard input");
+}
+
+/// An output that is read as well would be lost, and be no model, or no text, any longer.
+void Tool::Parser::refuse_replaced_input() {
+  if (Tool(*this).given("overwrite")) return;
+  const auto shown = [](const CLI::Option& option) {
+    return (option.get_positional() ? "" : "--") + option.get_single_name();
+  };
+  for (const CLI::Option* to : app.get_options()) {
+    if (!written.contains(to->get_single_name())) continue;
+    for (const CLI::Option* from : app.get_options()) {
+      const std::string name = from->get_single_name();
+      if (written.contains(name) || !names_file(*from)) continue;
+      // HEED_MODEL names a model also for a command that reads none, such as tokenize --train.
+      if ((name == "INPUT" || name == "model") && reads_stdin && !reads_input()) continue;
+      for (const std::string& output : to->reduced_results()) {
+        if (!std::filesystem::is_regular_file(output)) continue;
+        for (const std::string& input : from->results())
+          if (same_place(output, input))
+            fail<UsageError>(shown(*to), " and ", shown(*from), " name the same file, ", escaped(output),
+                             ": what is read would be replaced");
+      }
+    }
+  }
 }
 
 // A misspelt option is a better explanation than the error that CLI11 reports after it.

@@ -43,6 +43,7 @@ struct Tool::Parser {
   void add_common_options();
   void refuse_unread_input();
   void refuse_shared_stdin();
+  void refuse_replaced_input();
   [[noreturn]] void explain(const CLI::ParseError& error) const;
   std::string nearest_option(std::string unknown) const;
 

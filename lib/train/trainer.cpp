@@ -244,7 +244,12 @@ void Trainer::update(const std::atomic<bool>& stop) {
   const CrossEntropySums sums =
       gradients_.compute(batch, step, state_.baseline, [&] { return wishes(stop); });
   wishes_ = gradients_.wishes();
-  if (!std::isfinite(sums.loss) || !std::isfinite(gradients_.norm())) fail_diverged(sums.loss, rate);
+  if (!std::isfinite(sums.loss) || !std::isfinite(gradients_.norm())) {
+    const std::string bad = gradients_.first_not_finite(batch, step);
+    fail_diverged(step, rate,
+                  concat("loss ", brief(sums.loss), ", gradient norm ", brief(gradients_.norm()),
+                         bad.empty() ? "" : ", first in " + bad));
+  }
   const auto update_start = Clock::now();
   const std::span<float> parameters = model_.parameters.values();
   optimizer_.apply(step, rate, gradients_.norm(), slices_.own(gradients_.flat()), slices_.own(parameters));
@@ -264,13 +269,9 @@ void Trainer::update(const std::atomic<bool>& stop) {
   show_progress(sums.loss / static_cast<double>(terms));
 }
 
-void Trainer::fail_diverged(double loss, double rate) {
-  const std::string bad =
-      gradients_.first_not_finite(batches_[static_cast<std::size_t>(state_.position)], state_.step + 1);
+void Trainer::fail_diverged(std::int64_t step, double rate, const std::string& what) {
   fail_together<DivergedError>(
-      exchange_, "update ", state_.step + 1, ": loss ", brief(loss), ", gradient norm ",
-      brief(gradients_.norm()), bad.empty() ? "" : ", first in " + bad, ", learning rate ", brief(rate),
-      ": try a lower --learning-rate, a longer --warmup or --clip; ",
+      exchange_, "update ", step, ": ", what, ", learning rate ", brief(rate), ": try a lower --learning-rate, a longer --warmup or --clip; ",
       saved_step_ < 0 ? "no checkpoint was saved yet"
                       : concat("the last good checkpoint is ", escaped(files_.checkpoint), " (update ",
                                saved_step_, ")"));
@@ -282,6 +283,8 @@ std::optional<Trainer::Scores> Trainer::evaluate(const std::atomic<bool>& stop) 
   if (!validates_) return Scores{};
   const std::optional<ValidationScore> validation = validator_.run(stop);
   if (!validation) return std::nullopt;
+  if (!std::isfinite(validation->loss))
+    fail_diverged(state_.step, state_.learning_rate, concat("validation loss ", brief(validation->loss)));
   Scores scores{*validation, -1};
   if (config_.valid_bleu) {
     const std::optional<double> bleu = setup_.bleu(stop);
@@ -396,6 +399,8 @@ TensorMap Trainer::final_record(const std::string& ended_by, const Scores& score
 
 void Trainer::save() {
   expect_equal_parameters();
+  if (!all_finite(std::as_const(model_).parameters.values()))
+    fail_diverged(state_.step, state_.learning_rate, "parameters that are not finite");
   TensorMap moments = gathered_moments();
   if (first()) write_checkpoint(std::move(moments));
   saved_step_ = state_.step;

@@ -94,7 +94,7 @@ class Trainer {
   void start_epoch();
   void update(const std::atomic<bool>& stop);
   Wishes wishes(const std::atomic<bool>& stop) const;
-  [[noreturn]] void fail_diverged(double loss, double rate);
+  [[noreturn]] void fail_diverged(std::int64_t step, double rate, const std::string& what);
 
   bool validate(const std::atomic<bool>& stop);
   std::optional<Scores> evaluate(const std::atomic<bool>& stop);

@@ -255,6 +255,26 @@ BOOST_AUTO_TEST_CASE(a_huge_learning_rate_diverges) {
   BOOST_TEST(!std::filesystem::exists(folder / "m.h5"));
 }
 
+BOOST_AUTO_TEST_CASE(the_last_update_may_diverge_too) {
+  const TemporaryFolder folder;
+  const auto once = [](TrainSetup& s) {
+    s.config.optimizer = "sgd";
+    s.config.clip = 0;
+    s.config.max_updates = 1;  // so that no further update shows it
+  };
+  // Parameters so large that the validation loss is NaN, and such that are infinite.
+  for (const auto& [rate, words] : {std::pair{1e30, "update 1: validation loss "},
+                                    {1e300, "update 1: parameters that are not finite"}}) {
+    BOOST_CHECK_EXCEPTION(train_small(folder / "m.h5",
+                                      [&](TrainSetup& s) {
+                                        once(s);
+                                        s.config.learning_rate = rate;
+                                      }),
+                          DivergedError, [&](const Error& e) { return says(e, words); });
+    BOOST_TEST(!std::filesystem::exists(folder / "m.h5"));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(another_run_is_not_resumed) {
   const TemporaryFolder folder;
   train_small(folder / "m.h5", [](TrainSetup& s) { s.config.max_updates = 2; });
