@@ -42,10 +42,10 @@ struct DecodeConfig {
     field("beam", self.beam,
           "hypotheses kept per sentence; 1 is greedy. Imported models may have another default",
           up_to(kWidestBeam));
-    field(
-        "n_best", self.n_best,
-        "number of results per sentence, best first: translations, continuations, labels, or pieces per mask",
-        up_to(kWidestBeam));
+    field("n_best", self.n_best,
+          "number of results per sentence, best first, those cut at --max-length last: translations, "
+          "continuations, labels, or pieces per mask",
+          up_to(kWidestBeam));
     field("length_penalty", self.length_penalty,
           "scores are divided by length^A; 0: no penalty. Imported models may have another default",
           between(-100, 100));

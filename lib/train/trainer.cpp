@@ -270,11 +270,12 @@ void Trainer::update(const std::atomic<bool>& stop) {
 }
 
 void Trainer::fail_diverged(std::int64_t step, double rate, const std::string& what) {
-  fail_together<DivergedError>(
-      exchange_, "update ", step, ": ", what, ", learning rate ", brief(rate), ": try a lower --learning-rate, a longer --warmup or --clip; ",
-      saved_step_ < 0 ? "no checkpoint was saved yet"
-                      : concat("the last good checkpoint is ", escaped(files_.checkpoint), " (update ",
-                               saved_step_, ")"));
+  fail_together<DivergedError>(exchange_, "update ", step, ": ", what, ", learning rate ", brief(rate),
+                               ": try a lower --learning-rate, a longer --warmup or --clip; ",
+                               saved_step_ < 0
+                                   ? "no checkpoint was saved yet"
+                                   : concat("the last good checkpoint is ", escaped(files_.checkpoint),
+                                            " (update ", saved_step_, ")"));
 }
 
 // ---- validation ------------------------------------------------------------------------------------------

@@ -263,8 +263,8 @@ BOOST_AUTO_TEST_CASE(the_last_update_may_diverge_too) {
     s.config.max_updates = 1;  // so that no further update shows it
   };
   // Parameters so large that the validation loss is NaN, and such that are infinite.
-  for (const auto& [rate, words] : {std::pair{1e30, "update 1: validation loss "},
-                                    {1e300, "update 1: parameters that are not finite"}}) {
+  for (const auto& [rate, words] :
+       {std::pair{1e30, "update 1: validation loss "}, {1e300, "update 1: parameters that are not finite"}}) {
     BOOST_CHECK_EXCEPTION(train_small(folder / "m.h5",
                                       [&](TrainSetup& s) {
                                         once(s);
