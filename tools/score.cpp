@@ -35,11 +35,11 @@ int main(int argc, char** argv) {
                     "one line per sentence: its BLEU (over the n-gram orders it has), chrF, TER, alignment "
                     "error rate or perplexity");
         tool.option("--choose", command.choose,
-                    "INPUT is an n-best list as written by `decode --n-best`: write, of each sentence's "
-                    "translations, the one with the best score against the reference or, if none is given, "
-                    "with the best expected score, each translation in turn being the reference and counting "
-                    "by exp(its score), or all alike in a list without scores (minimum Bayes risk); BLEU is "
-                    "over the n-gram orders a sentence has");
+                    "INPUT is an n-best list as written by `decode --n-best`: write each sentence's "
+                    "translation with the best score against the reference or, without one, with the best "
+                    "mean score against all translations of the sentence, each weighted by exp(its score), "
+                    "or equally if the list has no scores (minimum Bayes risk); BLEU uses only the n-gram "
+                    "orders that a sentence has");
         tool.option("--bootstrap N", command.resampling.samples,
                     "draw N bootstrap samples of the sentences (1000 is usual): the mean score and its 95 % "
                     "interval, and for --systems the p-value of the difference from INPUT; with --seed 12345 "

@@ -78,13 +78,12 @@ struct AttentionOptions {
       0;                    ///< of keys and values, each for n_heads / n_kv_heads heads in a row; 0: n_heads
   double scale = 1;         ///< of the scores, 1 / sqrt(head_dim) in scaled dot-product attention
   bool causal = false;      ///< query i of a sentence attends to its keys 0 .. i + (n_keys - n_queries)
-  std::int64_t window = 0;  ///< of those keys a causal query attends to the last so many only; 0: to all
+  std::int64_t window = 0;  ///< a causal query sees only the last `window` of those keys; 0: all
   Dropout drop;             ///< on the weights
   bool keep_weights = false, keep_scores = false, keep_bias = false;
 
   std::int64_t key_heads() const { return n_kv_heads > 0 ? n_kv_heads : n_heads; }
 };
-/// Blocks lie sentence by sentence: [n_heads, n_queries, n_keys] each, dense.
 /// Changes a row of the bias, of scores (scaled, with bias, before the mask) or of weights before anything is
 /// computed from it; may be empty.
 template <class T>
@@ -95,7 +94,7 @@ struct AttentionEdit {
 template <class T>
 struct AttentionResult {
   Var<T> context;  ///< [query rows, n_heads * d_v]
-  // Each is empty unless kept:
+  // Each is empty unless kept, else a dense block [n_heads, n_queries, n_keys] for each sentence in turn:
   std::span<const T> weights;  ///< after softmax, before dropout
   std::span<const T> scores;   ///< scaled, with bias, before mask and softmax
   std::span<const T> bias;
@@ -155,7 +154,8 @@ template <class T>
 CrossEntropySums cross_entropy(Var<T> logits, std::span<const std::int32_t> targets, double smoothing,
                                T scale);
 
-/// logits = x table^T + bias: x [n, d], table [V, d], bias [1, V] or none -> [n, V]. No gradient: decoding only.
+/// logits = x W + bias; weight is W [d, V] or, if `tied`, the table W^T [V, d]; x [n, d], bias [1, V] or none ->
+/// [n, V]. No gradient: decoding only.
 template <class T>
 Var<T> logits_of(Var<T> x, Var<T> weight, bool tied, Var<T> bias = {});
 

@@ -63,9 +63,9 @@ class Tape {
   bool with_gradients() const { return with_gradients_; }
   void set_with_gradients(bool on) { with_gradients_ = on; }
 
-  /// Given: linear() takes its weights from here, which is fastest for few rows; and the bits of a row do not depend on
-  /// how many there are, so that reading a text in parts gives what reading it at once gives. Null (the default):
-  /// whatever is fastest for many.
+  /// If set, linear() multiplies by these packed weights, which is fastest for few rows; the bits of a row then do not
+  /// depend on the number of rows, so reading a text in parts equals reading it at once. Null (default): whatever is
+  /// fastest for many rows.
   const PackedWeights<T>* packed_weights() const { return packed_weights_; }
   void set_packed_weights(const PackedWeights<T>* weights) { packed_weights_ = weights; }
 

@@ -14,7 +14,8 @@ enum class SimdLevel { plain, sse4, avx2, avx512, amx };
 /// The best that this processor and its system have, or less by limit_simd().
 SimdLevel simd_level();
 
-/// Before any kernel runs: as on a processor that has no more than `name`, one of the levels. Throws Error of another name.
+/// Limits the kernels to level `name`, as on a processor with nothing better. Call it before any kernel runs. Throws
+/// Error for an unknown name.
 void limit_simd(std::string_view name);
 
 /// One kernel, compiled for each level up to AVX-512; null: not compiled for that. Plain is always there.

@@ -10,7 +10,7 @@
 
 namespace heed::io {
 
-/// Elements from one of an axis to the next.
+/// Distance in elements between neighbours along each axis.
 inline Shape strides_of(const Shape& shape) {
   Shape strides(shape.size(), 1);
   for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
@@ -23,8 +23,8 @@ inline Shape in_bytes(Shape shape, std::int64_t item_bytes) {
   return shape;
 }
 
-/// Moves `at` to the next block, in row-major order, of those that begin `step` apart from `first` on and before `end`.
-/// False after the last, with `at` at the first again.
+/// Moves `at` to the next block in row-major order; blocks begin at `first` and every `step` from there, before `end`.
+/// False after the last, with `at` back at `first`.
 inline bool next_block(Shape& at, const Shape& first, const Shape& step, const Shape& end) {
   for (std::size_t i = at.size(); i-- > 0;) {
     if ((at[i] += step[i]) < end[i]) return true;

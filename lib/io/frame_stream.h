@@ -69,8 +69,9 @@ class FrameReader {
   /// Restricts frames in HDF5 to the tensors at or below these paths; a frame that has none of them comes
   /// whole. Call it before next().
   void set_only(std::vector<std::string> paths);
-  /// `around` is called with the function that opens the next path, and calls it when other threads hold no locks: the
-  /// process that is forked has one thread only, and a lock held by another would stay locked there.
+  /// Sets a hook that receives the function which opens the next path. It must call that function while no other thread
+  /// holds a lock: opening forks, only the calling thread exists in the child, and another thread's lock would never be
+  /// released there.
   void set_around_open(std::function<void(const std::function<void()>& open)> around);
   /// Makes next() throw, also if another thread is waiting in it for input. Not to be called while a path is opened.
   void interrupt();

@@ -8,8 +8,8 @@
 
 namespace heed::io {
 
-/// Creates an attribute of `object`: strings are variable-length UTF-8, lists one-dimensional. Throws Error,
-/// naming `owner`, if it exceeds HDF5's 64 KiB per attribute: store long text as a dataset.
+/// Creates an attribute of `object`: strings are UTF-8 of fixed length, padded with NUL; lists are one-dimensional.
+/// Throws Error, naming `owner`, if it exceeds HDF5's 64 KiB per attribute: store long text as a dataset.
 void write_attribute(hid_t object, const std::string& name, const Attribute& value, const std::string& owner);
 
 /// Reads all attributes of `object` that a TensorMap can hold: strings, numbers (one-element arrays count as

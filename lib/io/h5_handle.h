@@ -1,4 +1,4 @@
-// RAII for HDF5 identifiers, and HDF5 errors as heed::Error. Only .cpp files of lib/io include this.
+// RAII for HDF5 identifiers, and HDF5 errors as heed::Error. Internal to lib/io.
 #pragma once
 
 #include <hdf5.h>

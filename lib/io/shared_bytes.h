@@ -13,8 +13,8 @@ namespace heed::io {
 /// limits the size of files, which would be its limit too.
 Descriptor new_shared_memory();
 
-/// Bytes in shared memory, or in that of this process if there is none. They move when they grow. Pages are kept for what comes next: the system takes longer to provide new
-/// ones than a copy takes to fill them.
+/// Bytes in shared memory, or in that of this process if there is none. They move when they grow. Pages are kept for
+/// reuse, because getting new ones takes the system longer than copying takes to fill them.
 class SharedBytes {
  public:
   /// `memory`: from new_shared_memory(), empty, not owned.

@@ -114,10 +114,10 @@ struct SentenceVectors {
   std::vector<T> of(Pass<T>& pass, Var<T> states, const Packing& rows) const;
 };
 
-/// Applies encoder/pooler.
+/// Declares encoder/pooler.
 template <class T>
 void declare_pooler(ParameterSet<T>& parameters, std::int64_t d);
-/// f(v W + b), v [sentences, d] -> [sentences, d].
+/// Applies encoder/pooler: f(v W + b), v [sentences, d] -> [sentences, d].
 template <class T>
 Var<T> pooler_of(Pass<T>& pass, Var<T> v, Activation f);
 /// The first state of each sentence [sentences, d].

@@ -1,6 +1,6 @@
-// Decoding onto a state, call after call: what search needs of a model. Two tapes take turns, so that what the
-// last read left is there while the next one is computed. Without a memory the state and the logits are bit for bit
-// the same whether a text is read at once or in parts.
+// Decoding onto a state, call after call: what search needs of a model. Two tapes take turns, so the results of the
+// last read, from which the next is computed, stay valid meanwhile. Without a memory the state and the logits are bit
+// for bit the same whether a text is read at once or in parts.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,10 @@ template <class T>
 class Hypotheses {
  public:
   /// One empty hypothesis for each of `sentences` sentences, with `memory` as in Decoder::start.
-  /// `weights` of the model, `memory` and its tape, and `editor` and `times`, or none, must outlive this. `streams`: of each
-  /// sentence that is sampled the stream of its first translation, those of the others follow; empty: nothing is drawn.
-  /// `times` receives where the time goes; what passes between two reads is called search, the words' logits included
-  /// unless they are asked for as a matrix.
+  /// `weights` (the model's), `memory` with its tape and, if given, `editor` and `times` must outlive this. `streams`:
+  /// for each sampled sentence the stream of its first translation, whose others get the streams after it; empty:
+  /// nothing is drawn. `times` receives the time by operation; what happens between two reads counts as `search`,
+  /// including the words' logits unless they are requested as a matrix.
   Hypotheses(const Model<T>& model, const PackedWeights<T>& weights, std::int64_t sentences,
              const Encoded<T>* memory, const Editor<T>* editor = nullptr,
              const std::vector<SampleStream>& streams = {}, OpTimes* times = nullptr);

@@ -1,4 +1,4 @@
-// What the commands share that make a model file of other models: where it goes, and its origin.
+// What commands that make a model file from other models have in common: where it goes, and its origin.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -21,7 +21,7 @@ class FrameWork {
   virtual std::int64_t parts() const = 0;
   virtual void compute(std::int64_t part) = 0;
   virtual void finish() {}
-  /// Of what it holds, besides the frame, until the frame is written.
+  /// Memory that it holds, besides the frame, until the frame is written.
   virtual std::int64_t bytes() const { return 0; }
 
   /// All of it.

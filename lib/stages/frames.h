@@ -33,8 +33,8 @@ class SentenceProgress {
 
 /// Help of the option --precision.
 inline constexpr const char* kPrecisionHelp =
-    "what products with the weights are computed from, of a Transformer: bfloat16 and int8 are faster and "
-    "less exact, and keys and values of the source are then bfloat16";
+    "number format of products with the weights (Transformers only); bfloat16 and int8 are faster and less "
+    "exact, and keys and values of the source are then bfloat16";
 
 /// The files and options of a tool that runs a stage of a model over frames.
 struct StageFiles {

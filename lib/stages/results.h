@@ -48,8 +48,8 @@ std::string translated_text(const Results& hypotheses, const std::vector<Ids>& p
 /// One line per sentence: "score<TAB>piece:log-probability piece:log-probability ...".
 std::string scored_text(const Results& hypotheses, const text::Tokenizer& tokenizer);
 
-/// /hypotheses: score f32 (sentence, rank), ids i32 (sentence, rank, position), length i32 (sentence, rank),
-/// token_logprob, finished u8, text str (sentence, rank); missing ranks have length 0.
+/// /hypotheses: score f32 (sentence, rank), ids i32 and token str (sentence, rank, position), length i32 (sentence,
+/// rank), token_logprob, finished u8, text str (sentence, rank); missing ranks have length 0.
 TensorMap hypothesis_map(const Results& hypotheses, const std::vector<Ids>& prompts,
                          const text::Tokenizer& tokenizer);
 

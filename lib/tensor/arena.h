@@ -33,8 +33,8 @@ class Arena {
     return {copy, values.size()};
   }
   void reset();
-  /// Of an arena without memory: what is allocated next, up to so many bytes, will lie together, and in larger pages if
-  /// they are many. What is not allocated takes addresses, but no memory.
+  /// Call it before the first allocation (later it does nothing): the next `count` bytes will lie together, in huge
+  /// pages if there are many. What is never allocated takes addresses, but no memory.
   void reserve(std::size_t count);
 
   /// How far the arena is filled.

@@ -149,7 +149,7 @@ struct AttentionHead {
   Matrix<const T> q, k, v;
   T scale = 1;
   bool causal = false;      ///< query i sees keys 0..i + (m - n)
-  std::int64_t window = 0;  ///< of the keys that a causal query sees only so many last ones; 0: all
+  std::int64_t window = 0;  ///< a causal query sees only the last `window` of those keys; 0: all
   /// Added to the scaled scores: to those of query i the m numbers from bias + i * bias_step on. A step of -1 makes
   /// it a function of the key's position minus the query's. Null: none.
   const T* bias = nullptr;
@@ -165,8 +165,8 @@ template <class T>
 struct RowEdit {
   std::function<void(std::int64_t query, std::span<T> row)> scores, weights;
 };
-/// Whether attend_backward wants the weights of a head with n queries and m keys. Of more than so many it computes them
-/// again, some queries at a time, as attend_forward does, so that memory grows with n + m (the idea of Dao et al. 2022,
+/// Whether attend_backward wants the weights of a head with n queries and m keys. For larger heads it recomputes them, a
+/// block of queries at a time, as attend_forward does, so that memory grows with n + m (the idea of Dao et al. 2022,
 /// FlashAttention, with whole rows: every softmax sees all its scores at once).
 bool attention_keeps_weights(std::int64_t n, std::int64_t m);
 /// weights [n, m] dense: after softmax, before dropout. scores [n, m]: scaled scores with bias, before mask

@@ -48,7 +48,7 @@ struct Past {
   const PastRows* rows = nullptr;  ///< of each sequence of the pass: with those that this pass appends
   std::span<const std::int32_t> appended;  ///< those: where each row of the pass goes
 
-  /// What a row of sequence s sees that `later` rows of it come after: its past, with itself.
+  /// The past of a row of sequence s, itself included, if `later` rows of the sequence follow it in this pass.
   std::span<const std::int32_t> seen_by(std::int64_t s, std::int64_t later) const {
     const std::vector<std::int32_t>& all = (*rows)[static_cast<std::size_t>(s)];
     return std::span(all).first(all.size() - static_cast<std::size_t>(later));

@@ -38,7 +38,8 @@ class Logits {
     else
       log_softmax_top_k<T>(all_, k, values, indices);
   }
-  /// The same in the same order, for less: values are finite where log-probabilities are, and mean nothing else.
+  /// The same columns in the same order, at less cost: values are finite where log-probabilities are, and otherwise have
+  /// no meaning.
   void top_k_unscored(std::int64_t k, Matrix<T> values, Matrix<std::int32_t> indices) const {
     if (weight_)
       top_logits<T>(states_, *weight_, bias_, k, values, indices);

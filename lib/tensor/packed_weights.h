@@ -60,9 +60,10 @@ class PackedWeights {
  public:
   explicit PackedWeights(std::span<const T> parameters, Precision precision = Precision::float32)
       : parameters_(parameters), precision_(precision) {}
-  /// Released: what is packed gives its own memory back, in whole pages, which are zeros from then on. A matrix whose
-  /// rows lie together can have one packed form then: asking for another one of the same values throws Error. Of less
-  /// precision, transposed matrices keep theirs: they are tables of embeddings, whose rows are read exactly.
+  /// Released: once a matrix is packed, its own memory goes back to the system in whole pages, which then read as
+  /// zeros. A matrix with contiguous rows can then have only one packed form; asking for another of the same values
+  /// throws Error. In lower precision, transposed matrices keep their values: they are embedding tables, whose rows are
+  /// read exactly.
   PackedWeights(std::span<T> parameters, Precision precision, Unpacked unpacked)
       : parameters_(parameters),
         precision_(precision),
@@ -73,8 +74,8 @@ class PackedWeights {
 
   /// Null when the matrix is no part of the buffer.
   const PackedMatrix<T>* find(Matrix<const T> weight) const;
-  /// Its panels, if it was packed and its values may have been released, so that they are the ones to read;
-  /// else null. Throws Error where values of it were released for another matrix.
+  /// The panels to read instead of the matrix, if it was packed and its values may have been released; else null.
+  /// Throws Error if values of it were released for another matrix.
   const PackedMatrix<T>* in_place_of(Matrix<const T> weight) const;
 
  private:

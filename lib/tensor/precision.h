@@ -1,5 +1,6 @@
-// The numbers that products with weights are computed from. What is added up, and everything else, is float32, but for keys
-// and values of cross-attention, which are bfloat16 in both others.
+// The numbers that products with weights are computed from. Sums and everything else are float32. In inference, the keys
+// and values of cross-attention are also rounded to bfloat16 if this is not float32 (nn/attention/multi_head_attention.h
+// says when).
 #pragma once
 
 #include <string>

@@ -51,9 +51,9 @@ struct ReducedProduct {
 /// (rounding adds 1 to a sum at most).
 enum class Limit { elements, pairs };
 
-/// Prefetches the columns of weights that come next while others are multiplied, a part of them with every block of
-/// rows: the weights of a large model do not fit the second-level cache. Behind the last ones there are often those of
-/// the next product. It fits two registers, as a call that passes it in memory waits for the stores before it.
+/// Prefetches the next columns of the weights, some with each block of rows, while the present ones are multiplied: the
+/// weights of a large model do not fit the second-level cache. Behind the last columns there are often those of the next
+/// product. It must fit two registers: passed in memory, it would have to wait for the stores before it.
 class ColumnsAhead {
  public:
   ColumnsAhead(const ReducedPanels& b, std::int64_t next, std::int64_t blocks)

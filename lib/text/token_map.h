@@ -1,6 +1,7 @@
 // Sentences as tensors: the group /tokens (lib/io/README.md).
 //   ids     i32 [sentence, position]  as from Tokenizer::sentence, then pad
 //   length  i32 [sentence]            number of ids before the padding
+//   piece   str [sentence, position]  the pieces as text, for readers; tools use the ids
 //   types   i32 [sentence, position]  which line of a pair a piece belongs to; absent for single lines
 //   text    str [sentence]            the original line, for a pair both separated by a tab
 // Attribute `side` of the group: source or target. The root attribute vocabulary_digest

@@ -19,7 +19,7 @@ struct Moments {
 
 class Optimizer {
  public:
-  /// The number of parameters: all, or a rank's slice of whole ranges.
+  /// `parameters`: their number, all or those of a rank's slice.
   Optimizer(const TrainConfig& config, std::size_t parameters, int threads);
 
   /// Update `step` (from 1) with a gradient, scaled down to config.clip if its total `norm` is larger. Leaves

@@ -1,5 +1,5 @@
 // How fast the kernels are here: GFLOP/s of the products and ns per element of the loops.
-//   ninja bench_kernels && tests/bench_kernels [FILTER]
+//   cmake --build build --target bench_kernels && build/tests/benchmarks/bench_kernels [FILTER]
 #include "tensor/kernels.h"
 
 #include <time.h>

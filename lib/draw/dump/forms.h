@@ -1,5 +1,5 @@
 // The forms of viz-dump's output, one function each, called by dump(), and their common helpers. To add a
-// form: declare its function here, define it in a file of its own, and add a line to kForms and a field to
+// form: declare its function here, define it in pictures.cpp or numbers.cpp, and add a line to kForms and a field to
 // DumpOptions.
 #pragma once
 

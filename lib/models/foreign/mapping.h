@@ -52,7 +52,7 @@ class Mappings {
   /// <source>.weight, .bias  ->  <scope>/gamma, /beta.
   void norm(const std::string& source, const std::string& scope, std::int64_t d, bool beta = true);
   /// A second copy of `original`, which a file may or may not have. If the two differ, import fails: a family
-  /// that can do without the tie asks SourceTensors::tied first.
+  /// that can do without the tie asks Source::tied (family.h) first.
   void copy(const std::string& source, const std::string& original) { copies_.push_back({source, original}); }
   /// Ignores tensors whose names match the glob.
   void ignore(const std::string& glob, const std::string& reason) { ignored_.push_back({glob, reason}); }

@@ -62,8 +62,8 @@ struct KeysAndValues {
   Var<T> key, value;
   KeysAhead<T> ahead;
 };
-/// Where products with the weights are of less precision, keys and values are rounded to bfloat16, without gradients,
-/// qk_norm and heads of odd width.
+/// If the packed weights are bfloat16 or int8, keys and values are rounded to bfloat16, unless gradients are taken,
+/// qk_norm is set, or the head width is odd.
 template <class T>
 KeysAndValues<T> memory_keys(const Scope<T>& scope, Var<T> memory, const Packing& rows,
                              const HeadConfig& config);
