@@ -9,6 +9,7 @@
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "io/text_writer.h"
 #include "models/model_file.h"
 #include "tensor/kernels_in_use.h"
@@ -346,7 +347,11 @@ bool Trainer::add_row(const Scores& scores) {
     ++state_.without_gain;
     state_.plateau_factor /= 2;
   }
-  logging::note(concat("epoch ", row.epoch, ", update ", row.step, ": training loss ", brief(row.train_loss),
+  const double of_epoch = epoch_complete()
+                              ? 0  // and counted
+                              : static_cast<double>(state_.position) / static_cast<double>(batches_.size());
+  logging::note(concat("epoch ", fixed(static_cast<double>(row.epoch) + of_epoch, of_epoch > 0 ? 2 : 0),
+                       ", update ", row.step, ": training loss ", brief(row.train_loss),
                        validates_ ? ", " + describe(scores) : "", ", ",
                        std::llround(row.target_tokens_per_second), " ", objective_.unit(), "/s",
                        best ? "" : concat(", ", state_.without_gain, " since the best")));
