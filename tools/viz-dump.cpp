@@ -67,9 +67,10 @@ int main(int argc, char** argv) {
                 "print each number in its cell, or above its bar (always done for small tables of counts)");
     tool.option("--words", options.words,
                 "merge pieces into words: sums over the pieces of a key, means over those of a query");
-    tool.option("--over PICTURE", options.over,
-                "draw attention to the places of an image over it, one map for each row of the slice; PNG, "
-                "JPEG, or an array of images, from which the sentence's is taken");
+    tool.option(
+        "--over PICTURE", options.over,
+        "draw the attention to an image's places over the image, one map for each row of the slice; PNG, "
+        "JPEG, or an array of images, from which the sentence's is taken");
     tool.option("--columns", options.columns, "arcs between two columns of words instead of within one line");
     tool.option("--pin WORD", options.pins,
                 "draw only the arcs of this query, a word or position; repeatable");
