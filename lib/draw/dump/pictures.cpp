@@ -295,7 +295,7 @@ void dump_bars(const DumpOptions& options) {
   visit_for_picture(options, [&](const TensorMap& frame, const Slice& slice, std::int64_t) {
     bars = top_bars_of(slice, options.top);
     bars.title = title_of(frame, slice, options.figure);
-    bars.subtitle = subtitle_of(slice);
+    bars.subtitle = subtitle_of(frame, slice, bars.title);
     bars.quantity = quantity_of(frame, slice);
   });
   bars.range = range_of(options).value_or(bars.range);
