@@ -31,9 +31,11 @@ int main(int argc, char** argv) {
     tool.option("--tsv", options.tsv, "a slice as tab-separated values (with --list: the list)");
     tool.option("--json", options.json, "a slice as JSON, one line per sentence (with --list: the list)");
     for (const draw::Form& form : draw::kForms) tool.option(form.option, options.*form.given, form.help);
-    tool.option("--top K", options.top,
-                "the K largest values along the last dimension, as a table, or with --bars or --arcs",
-                between(0, 1'000'000));
+    tool.option(
+        "--top K", options.top,
+        "the K largest values along the last dimension, as a table (place 0: the largest), or with --bars or "
+        "--arcs",
+        between(0, 1'000'000));
     tool.option("--table", options.table,
                 "a heat map of a table: one row per line, named by its first field");
     tool.option("--png FILE", options.png, "write a slice as a heat map to this PNG file");
