@@ -78,6 +78,30 @@ Listing listing_of(const std::vector<std::string>& inputs, const std::string& na
   return listing;
 }
 
+/// The tensors of the first of several frames, which the others must have.
+class SameTensors {
+ public:
+  void expect(const TensorMap& frame, const std::string& name) {
+    std::vector<std::string> missing, added;
+    for (const std::string& path : first_)
+      if (!frame.contains(path)) missing.push_back(path);
+    for (const auto& [path, tensor] : frame.tensors())
+      if (std::ranges::find(first_, path) == first_.end()) added.push_back(path);
+    if (name_.empty()) {
+      first_ = std::move(added);
+      name_ = name;
+    } else if (!missing.empty() || !added.empty()) {
+      fail(name, ": has ", missing.empty() ? "" : "no " + listed_paths(missing),
+           missing.empty() || added.empty() ? "" : ", but ", listed_paths(added), ", unlike ",
+           name == name_ ? "its first frame" : name_, ": parts of a text have the same tensors");
+    }
+  }
+
+ private:
+  std::vector<std::string> first_;  ///< paths
+  std::string name_;                ///< of its input; empty: there was none
+};
+
 /// Writes the text of each chosen slice; `sentence` is its number when there may be several.
 void write_slices(
     const DumpOptions& options,
@@ -174,6 +198,7 @@ void dump_safetensors(const DumpOptions& options) {
 void dump_h5(const DumpOptions& options) {
   io::FrameReader reader(options.inputs, {.as_stored = true});
   io::FrameWriter writer(options.output);
+  SameTensors same;
   for (TensorMap frame; reader.next(frame);) {
     if (!options.name.empty()) {
       about_input(reader.name(), [&] { keep_named(frame, options.name); });
@@ -182,6 +207,7 @@ void dump_h5(const DumpOptions& options) {
         return !info.signal.empty() && !frame.contains(path + "/" + info.signal);
       });
     }
+    same.expect(frame, reader.name());
     writer.write(frame);
   }
   writer.finish();
