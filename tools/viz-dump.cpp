@@ -31,9 +31,11 @@ int main(int argc, char** argv) {
     tool.option("--tsv", options.tsv, "a slice as tab-separated values (with --list: the list)");
     tool.option("--json", options.json, "a slice as JSON, one line per sentence (with --list: the list)");
     for (const draw::Form& form : draw::kForms) tool.option(form.option, options.*form.given, form.help);
-    tool.option("--top K", options.top,
-                "the K largest values along the last dimension, as a table, or with --bars or --arcs",
-                between(0, 1'000'000));
+    tool.option(
+        "--top K", options.top,
+        "the K largest values along the last dimension, as a table (place 0: the largest), or with --bars or "
+        "--arcs",
+        between(0, 1'000'000));
     tool.option("--table", options.table,
                 "a heat map of a table: one row per line, named by its first field");
     tool.option("--png FILE", options.png, "write a slice as a heat map to this PNG file");
@@ -67,9 +69,10 @@ int main(int argc, char** argv) {
                 "print each number in its cell, or above its bar (always done for small tables of counts)");
     tool.option("--words", options.words,
                 "merge pieces into words: sums over the pieces of a key, means over those of a query");
-    tool.option("--over PICTURE", options.over,
-                "draw attention to the places of an image over it, one map for each row of the slice; PNG, "
-                "JPEG, or an array of images, from which the sentence's is taken");
+    tool.option(
+        "--over PICTURE", options.over,
+        "draw the attention to an image's places over the image, one map for each row of the slice; PNG, "
+        "JPEG, or an array of images, from which the sentence's is taken");
     tool.option("--columns", options.columns, "arcs between two columns of words instead of within one line");
     tool.option("--pin WORD", options.pins,
                 "draw only the arcs of this query, a word or position; repeatable");

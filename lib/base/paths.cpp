@@ -21,4 +21,11 @@ std::string name_of_input(const std::string& path) {
   return path == "-" ? "<stdin>" : escaped(path);
 }
 
+std::string listed_paths(const std::vector<std::string>& paths) {
+  const std::size_t shown = std::min<std::size_t>(paths.size(), 12);
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i) text += concat(i ? ", /" : "/", escaped(paths[i]));
+  return shown < paths.size() ? concat(text, " and ", paths.size() - shown, " more") : text;
+}
+
 }  // namespace heed

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 namespace heed {
 
@@ -11,6 +12,9 @@ bool same_place(const std::string& a, const std::string& b);
 
 /// What messages call an input: its path, escaped; "<stdin>" for -.
 std::string name_of_input(const std::string& path);
+
+/// "/a, /b and 3 more": tensors as messages name them.
+std::string listed_paths(const std::vector<std::string>& paths);
 
 /// The group of a tensor, "" at the top.
 inline std::string parent_of(const std::string& path) {

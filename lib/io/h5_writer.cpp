@@ -401,8 +401,9 @@ void MapWriter::describe(const Dataset& dataset, const std::string& path) {
 
 void MapWriter::extend(const TensorMap& map) {
   if (storage_ == Storage::image) fail(name_, ": an image holds one tensor map only");
-  if (map.tensors().size() != datasets_.size()) {
-    fail(name_, ": a frame has ", map.tensors().size(), " tensors, the first had ", datasets_.size());
+  if (map.tensors().size() < datasets_.size()) {
+    for (const auto& [path, dataset] : datasets_)
+      if (!map.contains(path)) fail(where(path), ": is in the first frame but not in a later one");
   }
   const std::int64_t added = count_sentences(map, name_);
   for (const auto& [path, tensor] : map.tensors()) {

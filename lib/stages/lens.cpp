@@ -87,7 +87,7 @@ class Table {
     map.add("lens/best_probability", std::move(best_probability_));
     map.add("lens/probability", std::move(probability_));
     map.groups["lens"] = {"probability",
-                          "The most likely token by each layer, and the probability of the one produced",
+                          "The most likely token at each layer, and the probability of the one produced",
                           {"0", ".", "."},
                           {}};
     return map;

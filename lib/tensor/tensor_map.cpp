@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/paths.h"
 
 namespace heed {
 
@@ -43,12 +44,9 @@ const Tensor* TensorMap::find(const std::string& path) const {
 
 const Tensor& TensorMap::at(const std::string& path) const {
   if (const Tensor* t = find(path)) return *t;
-  std::string present;
-  for (std::size_t i = 0; i < tensors_.size() && i < 12; ++i) {
-    present += concat(i ? ", /" : "/", escaped(tensors_[i].first));
-  }
-  if (tensors_.size() > 12) present += concat(" and ", tensors_.size() - 12, " more");
-  fail("/", escaped(path), " is missing; present: ", present.empty() ? "nothing" : present);
+  std::vector<std::string> present;
+  for (const auto& [name, tensor] : tensors_) present.push_back(name);
+  fail("/", escaped(path), " is missing; present: ", present.empty() ? "nothing" : listed_paths(present));
 }
 
 Tensor& TensorMap::at(const std::string& path) {

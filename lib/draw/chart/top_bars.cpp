@@ -93,11 +93,11 @@ TopBars top_bars_of(const Slice& slice, std::int64_t count) {
   std::vector<double> all;
   for (const Strongest& row : strongest(slice, count)) {
     TopBars::Step& step = bars.steps.emplace_back();
-    for (std::size_t axis = 0; axis < row.place.size(); ++axis) {
+    for (std::size_t axis = 0; axis < row.at.size(); ++axis) {
       const Axis& of = slice.axes[axis];
-      const std::string position = std::to_string(of.first + row.place[axis]);
+      const std::string position = std::to_string(of.first + row.at[axis]);
       step.caption += concat(axis ? ", " : "", of.name, " ", position);
-      if (!of.labels.empty()) step.caption += " (" + of.name_at(row.place[axis]) + ")";
+      if (!of.labels.empty()) step.caption += " (" + of.name_at(row.at[axis]) + ")";
     }
     for (const auto& [index, value] : row.entries) {
       step.bars.push_back({slice.axes.back().name_at(index), value});

@@ -45,8 +45,11 @@ bool is_array_file(const DumpOptions& options) {
 }
 
 /// The listing of another program's file from its header.
-Listing listing_of(const io::ArrayFile& file, const std::string& name) {
-  if (TensorMap names = names_of(file); !name.empty()) keep_named(names, name);  // fails if it means none
+Listing listing_of(const std::string& input, const std::string& name) {
+  const auto opened = io::ArrayFile::open(input);
+  const io::ArrayFile& file = *opened;
+  if (TensorMap names = names_of(file); !name.empty())  // fails if it means none
+    about_input(name_of_input(input), [&] { keep_named(names, name); });
   Listing listing;
   Attributes metadata;
   for (const auto& [key, value] : file.metadata()) metadata[key] = value;
@@ -67,15 +70,37 @@ Listing listing_of(const std::vector<std::string>& inputs, const std::string& na
       if (card->empty()) *card = model_card(frame, reader.name(), width);
       continue;
     }
-    if (!name.empty()) keep_named(frame, name);
-    try {
+    about_input(reader.name(), [&] {
+      if (!name.empty()) keep_named(frame, name);
       listing.add(frame);
-    } catch (const Error& error) {
-      fail(reader.name(), ":", error.what());
-    }
+    });
   }
   return listing;
 }
+
+/// The tensors of the first of several frames, which the others must have.
+class SameTensors {
+ public:
+  void expect(const TensorMap& frame, const std::string& name) {
+    std::vector<std::string> missing, added;
+    for (const std::string& path : first_)
+      if (!frame.contains(path)) missing.push_back(path);
+    for (const auto& [path, tensor] : frame.tensors())
+      if (std::ranges::find(first_, path) == first_.end()) added.push_back(path);
+    if (name_.empty()) {
+      first_ = std::move(added);
+      name_ = name;
+    } else if (!missing.empty() || !added.empty()) {
+      fail(name, ": has ", missing.empty() ? "" : "no " + listed_paths(missing),
+           missing.empty() || added.empty() ? "" : ", but ", listed_paths(added), ", unlike ",
+           name == name_ ? "its first frame" : name_, ": parts of a text have the same tensors");
+    }
+  }
+
+ private:
+  std::vector<std::string> first_;  ///< paths
+  std::string name_;                ///< of its input; empty: there was none
+};
 
 /// Writes the text of each chosen slice; `sentence` is its number when there may be several.
 void write_slices(
@@ -85,7 +110,8 @@ void write_slices(
   io::TextWriter output(options.output);
   const bool single = is_one_sentence(selections_of(options));
   visit_chosen(options, reader, keep_all, [&](const TensorMap&, const Slice& slice, std::int64_t sentence) {
-    output.write(text_of(slice, single || sentence < 0 ? std::nullopt : std::optional(sentence)));
+    const auto number = single || sentence < 0 ? std::nullopt : std::optional(sentence);
+    output.write(about_input(reader.name(), [&] { return text_of(slice, number); }));
   });
   output.finish();
 }
@@ -99,7 +125,8 @@ Tensor chosen_tensor(const DumpOptions& options) {
     return single;
   }
   const TensorMap map = reader.whole();
-  const Slice slice = take_slice(map, find_tensor(map, options.name), selections_of(options));
+  const Slice slice = about_input(
+      reader.name(), [&] { return take_slice(map, find_tensor(map, options.name), selections_of(options)); });
   return options.words ? merge_words(slice).values : slice.values;
 }
 
@@ -115,7 +142,7 @@ void dump_list(const DumpOptions& options) {
   const bool shows_card = !options.list && !options.tsv && !options.json && options.name.empty();
   std::string card;
   const Listing listing = is_array_file(options)
-                              ? listing_of(*io::ArrayFile::open(options.input()), options.name)
+                              ? listing_of(options.input(), options.name)
                               : listing_of(options.inputs, options.name, shows_card ? &card : nullptr,
                                            detect_terminal(options.color).width);
   output.write(!card.empty()  ? card
@@ -156,7 +183,8 @@ void dump_safetensors(const DumpOptions& options) {
   if (options.output == "-" && isatty(STDOUT_FILENO) == 1)
     fail<UsageError>("a safetensors file is binary and stdout is a terminal: name a file by -o");
   TensorMap map = read_meant(options.input(), meant_by(options.name));
-  if (!options.name.empty()) keep_named(map, options.name);
+  if (!options.name.empty())
+    about_input(name_of_input(options.input()), [&] { keep_named(map, options.name); });
   std::vector<std::string> texts;
   for (const auto& [path, tensor] : map.tensors())
     if (tensor.dtype() == DType::string) texts.push_back("/" + path);
@@ -170,14 +198,16 @@ void dump_safetensors(const DumpOptions& options) {
 void dump_h5(const DumpOptions& options) {
   io::FrameReader reader(options.inputs, {.as_stored = true});
   io::FrameWriter writer(options.output);
+  SameTensors same;
   for (TensorMap frame; reader.next(frame);) {
     if (!options.name.empty()) {
-      keep_named(frame, options.name);
+      about_input(reader.name(), [&] { keep_named(frame, options.name); });
       std::erase_if(frame.groups, [&](const auto& group) {
         const auto& [path, info] = group;
         return !info.signal.empty() && !frame.contains(path + "/" + info.signal);
       });
     }
+    same.expect(frame, reader.name());
     writer.write(frame);
   }
   writer.finish();
@@ -194,8 +224,11 @@ IsMeant meant_by(const std::string& name) {
 
 io::FrameReader open_input(const DumpOptions& options) {
   io::ReadOptions reading;
-  if (is_array_file(options))
-    reading.only = {find_tensor(names_of(*io::ArrayFile::open(options.input())), options.name)};
+  if (is_array_file(options)) {
+    const TensorMap names = names_of(*io::ArrayFile::open(options.input()));
+    reading.only = {
+        about_input(name_of_input(options.input()), [&] { return find_tensor(names, options.name); })};
+  }
   return io::FrameReader(options.inputs, reading);
 }
 
@@ -214,9 +247,9 @@ Gathered gather(const DumpOptions& options) {
   Gathered gathered;
   io::FrameReader reader = open_input(options);
   visit_chosen(options, reader, keep_all, [&](const TensorMap&, const Slice& slice, std::int64_t) {
-    const auto values = numbers(slice);
+    const auto values = about_input(reader.name(), [&] { return numbers(slice); });
     if (std::ssize(gathered.values) + std::ssize(values) > kMostValues) {
-      fail("/", escaped(slice.name), ": more than ", kMostValues,
+      fail(reader.name(), ":/", escaped(slice.name), ": more than ", kMostValues,
            " values: choose some of them (--sentence, --slice)");
     }
     gathered.name = slice.name;

@@ -56,7 +56,10 @@ std::optional<Range> range_of(const DumpOptions& options) {
 /// Visits the selected slices, reduced to a size that a picture can show.
 void visit_for_picture(const DumpOptions& options, const VisitSlice& visit) {
   io::FrameReader reader = open_input(options);
-  visit_single(options, reader, complete_for_picture, "a picture", visit);
+  visit_single(options, reader, complete_for_picture, "a picture",
+               [&](const TensorMap& frame, const Slice& slice, std::int64_t sentence) {
+                 about_input(reader.name(), [&] { visit(frame, slice, sentence); });
+               });
 }
 
 /// The rows selected by --pin, by word or position.
@@ -182,8 +185,9 @@ void expect_places(const TensorMap& frame, const Slice& slice) {
     const auto keys = static_cast<std::size_t>(std::ranges::find(dims, "key") - dims.begin());
     if (keys < dims.size() && slice.values.shape().back() == whole.shape()[keys]) return;
   }
-  fail("--over: the columns of /", escaped(slice.name),
-       " are not the places of an image: wanted attention of a model that reads images, with all its keys");
+  fail("/", escaped(slice.name),
+       ": its columns are not the places of an image: --over wants attention of a model that reads images, "
+       "with all its keys");
 }
 
 // ---- documents ----
@@ -233,23 +237,26 @@ void dump_figure(const DumpOptions& options) {
 
 void dump_over(const DumpOptions& options) {
   const TensorMap found = io::read_map(options.over);
-  OverPicture drawn;
+  Heatmap map;
+  std::int64_t image = 0;
   visit_for_picture(options, [&](const TensorMap& frame, const Slice& slice, std::int64_t sentence) {
     expect_places(frame, slice);
-    const Heatmap map = heatmap_of(frame, slice, options.figure);
-    try {
-      drawn = over_picture(map, found.at(find_tensor(found, "")), std::max<std::int64_t>(sentence, 0));
-    } catch (const Error& error) {
-      fail("--over ", escaped(options.over), ": ", error.what());
-    }
+    map = heatmap_of(frame, slice, options.figure);
+    image = std::max<std::int64_t>(sentence, 0);
+  });
+  const OverPicture drawn = about_input("--over " + name_of_input(options.over), [&] {
+    return over_picture(map, found.at(find_tensor(found, "")), image);
   });
   write_pictures(options, [&](PictureFormat format) { return draw_over_picture(drawn, format); });
 }
 
 void dump_arcs(const DumpOptions& options) {
-  Heatmap map = chosen_heatmap(options);
-  if (map.range.low < 0)
-    fail("arcs draw weights from 0 upwards, and there are negative values: try --heatmap");
+  Heatmap map;
+  visit_for_picture(options, [&](const TensorMap& frame, const Slice& slice, std::int64_t) {
+    map = heatmap_of(frame, slice, options.figure);
+    if (map.range.low < 0)
+      fail("arcs draw weights from 0 upwards, and there are negative values: try --heatmap");
+  });
   write_drawing(options, arcs_from(options, std::move(map)), draw_arcs);
 }
 
@@ -295,7 +302,7 @@ void dump_bars(const DumpOptions& options) {
   visit_for_picture(options, [&](const TensorMap& frame, const Slice& slice, std::int64_t) {
     bars = top_bars_of(slice, options.top);
     bars.title = title_of(frame, slice, options.figure);
-    bars.subtitle = subtitle_of(slice);
+    bars.subtitle = subtitle_of(frame, slice, bars.title);
     bars.quantity = quantity_of(frame, slice);
   });
   bars.range = range_of(options).value_or(bars.range);
@@ -320,7 +327,7 @@ void dump_graph(const DumpOptions& options) {
   reader.next(map);
   while (reader.next(frame)) {  // later frames have the same steps, but a failing producer must be noticed
   }
-  Graph graph = model_graph(map, options.name);
+  Graph graph = about_input(reader.name(), [&] { return model_graph(map, options.name); });
   if (!options.figure.title.empty()) graph.title = options.figure.title;
   write_drawing(
       options, [&](PictureFormat format) { return draw_graph(graph, format); },

@@ -116,14 +116,49 @@ class Stack {
     if (size.empty()) size = std::to_string(model_.size(side_ + "/embedding/weight", 0));
     put("linear to words", Kind::linear,
         {concat(model_.text("d_model"), " \u00d7 ", size,
-                model_.text("tied") == "none" ? "" : ", the embedding's")});
+                model_.text("tied") == "none" ? "" : ", shared with the embedding")});
     put("softmax", Kind::other);
     put(result, Kind::data, {concat("[", size, "]")});
+  }
+
+  /// From the states of the last layer to classes, as in models/heads.h.
+  void classes() {
+    const bool of_pieces = model_.text("pooling") == "none";
+    if (!of_pieces) pooling();
+    put("linear to classes", Kind::linear, {model_.shape("classes/weight")});
+    const std::string problem = model_.text("problem_type");  // stated where it is not one class
+    if (problem != "regression") put(problem == "multi_label" ? "sigmoid" : "softmax", Kind::other);
+    put(of_pieces                  ? "class of each piece"
+        : problem == "regression"  ? "numbers"
+        : problem == "multi_label" ? "probability of each class"
+                                   : "class",
+        Kind::data);
   }
 
   std::size_t top() const { return *top_; }
 
  private:
+  /// From the states of a sentence to the vector that is classified.
+  void pooling() {
+    const std::string attention = "classes/attention";
+    if (model_.has(attention + "/query/weight")) {
+      const std::size_t states = *top_;
+      put("scores u\u00b7tanh(W h_j + b) of the positions", Kind::attention,
+          {"W " + model_.shape(attention + "/query/weight"),
+           "u " + model_.shape(attention + "/score/weight")});
+      put("softmax: \u03b1_j", Kind::other, {"[position]"});
+      graph_.connect(states, put("pooled vector v = \u03a3 \u03b1_j h_j", Kind::attention));
+    } else {
+      const bool first = model_.text("pooling") == "first";
+      put(first ? "state at the first position" : "mean over the positions", Kind::other,
+          {concat("[", model_.text("d_model"), "]")});
+    }
+    if (!model_.has("encoder/pooler/weight")) return;
+    const bool relu = model_.text("pooler_activation") == "relu";  // stated where it is not tanh
+    put(relu ? "pooler: ReLU of a linear layer" : "pooler: tanh of a linear layer", Kind::linear,
+        {model_.shape("encoder/pooler/weight")});
+  }
+
   /// x + sublayer(norm(x)), norm(x + sublayer(x)), or the same without the sum or the norm.
   std::size_t sublayer(const std::string& title, Kind kind, std::vector<std::string> lines) {
     const std::size_t input = *top_;
@@ -173,11 +208,7 @@ Graph transformer(const ModelShapes& model) {
     const bool classifies = model.has("classes/weight");
     if (!decodes && !classifies && model.flag("masked_words", true))
       encoder.words("piece at each masked position");
-    if (classifies) {
-      encoder.put("linear to classes", Kind::linear, {model.shape("classes/weight")});
-      encoder.put("softmax", Kind::other);
-      encoder.put("class", Kind::data);
-    }
+    if (classifies) encoder.classes();
   }
   if (decodes) {
     decoder.embedding();

@@ -184,6 +184,7 @@ void place_bar_and_edges(const Heatmap& map, Plan& plan) {
   for (const auto& tick : plan.ticks) tick_width = std::max(tick_width, text_width(tick.text, kTick));
   const double bar_right =
       plan.layout.bar.x + kBarWidth + kTickLength + 4 + tick_width + (map.quantity.empty() ? 0 : 18);
+  plan.layout.quantity = {std::ceil(bar_right) - 5, plan.layout.bar.y + plan.layout.bar.height / 2};
   const double heading = heading_size(map.title, map.subtitle).width;
   const bool captions = !map.panels.front().caption.empty();
   plan.layout.size = {
@@ -309,8 +310,8 @@ void draw_bar(const Heatmap& map, const Plan& plan, Painter& painter) {
     painter.line(right, y, right + kTickLength, y, kQuiet, 0.75);
     painter.text(tick.text, right + kTickLength + 3, y, kTick);
   }
-  painter.text(printable(map.quantity), plan.layout.size.width - kMargin - 5, bar.y + bar.height / 2, kAxis,
-               Anchor::middle, 90);
+  const Point& beside = plan.layout.quantity;
+  painter.text(printable(map.quantity), beside.x, beside.y, kAxis, Anchor::middle, 90);
 }
 
 }  // namespace

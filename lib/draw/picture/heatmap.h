@@ -50,6 +50,7 @@ struct HeatmapLayout {
   double gap = 0;              ///< white line between cells
   std::vector<Rect> matrices;  ///< one per panel
   Rect bar;                    ///< colour bar, greatest value on top
+  Point quantity;              ///< middle of the name beside the bar
   double label_turn = 0;       ///< column labels: 0 level, 45 or 90 degrees
 
   Rect cell_at(std::size_t panel, std::int64_t row, std::int64_t column) const;

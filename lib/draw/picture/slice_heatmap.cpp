@@ -75,9 +75,15 @@ std::string quantity_of(const TensorMap& map, const Slice& slice) {
   return units.empty() || units == "1" ? name : name + " (" + units + ")";
 }
 
-std::string subtitle_of(const Slice& slice) {
+std::string subtitle_of(const TensorMap& map, const Slice& slice, const std::string& title) {
+  const std::string layer = text_attribute(info_of(map, parent_of(slice.name)).attributes, "model_layer");
+  const std::string again = " (" + layer + ")";
   std::string text = slice.name;
-  for (const auto& selection : slice.chosen) text += " \u00b7 " + selection;
+  for (const std::string& selection : slice.chosen) {
+    const bool repeats =
+        !layer.empty() && selection.ends_with(again) && title.find(layer) != std::string::npos;
+    text += " \u00b7 " + selection.substr(0, selection.size() - (repeats ? again.size() : 0));
+  }
   return text;
 }
 
@@ -122,7 +128,7 @@ Heatmap heatmap_of(const TensorMap& map, const Slice& slice, const FigureOptions
   figure.range = options.range.empty() ? natural_range(values) : parse_range(options.range);
   figure.colors = &colors_for(options.colormap, figure.range);
   figure.title = title_of(map, slice, options);
-  figure.subtitle = subtitle_of(slice);
+  figure.subtitle = subtitle_of(map, slice, figure.title);
   if (figure.subtitle == figure.title) figure.subtitle.clear();
   figure.quantity = quantity_of(map, slice);
   if (rank == 2 && std::max(figure.rows, figure.columns) <= kMostCellWords) figure.words = slice.words;

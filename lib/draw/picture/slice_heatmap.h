@@ -24,9 +24,10 @@ struct FigureOptions {
 void complete_for_picture(const TensorMap& map, const std::string& path, std::vector<Selection>& selections);
 
 /// The texts of a picture: the title given by the user, by the group or by the tensor; a subtitle such as
-/// "attention/weights \u00b7 sentence 0 \u00b7 head 3"; what the numbers measure.
+/// "attention/weights \u00b7 sentence 0 \u00b7 head 3", without the layer's name in the model if `title` has it;
+/// what the numbers measure.
 std::string title_of(const TensorMap& map, const Slice& slice, const FigureOptions& options);
-std::string subtitle_of(const Slice& slice);
+std::string subtitle_of(const TensorMap& map, const Slice& slice, const std::string& title);
 std::string quantity_of(const TensorMap& map, const Slice& slice);
 
 /// A matrix becomes one map, three dimensions one map per element of the first, four a grid of maps

@@ -161,21 +161,21 @@ std::string StrongestLines::add(const Slice& slice, std::optional<std::int64_t> 
     if (sentence) out += "sentence\t";
     for (const auto& axis : slice.axes) {
       const std::string name = tsv_field(axis.name);
-      out += concat(&axis == &slice.axes.back() ? "rank\t" : "", name, "\t", name, "_label\t");
+      out += concat(&axis == &slice.axes.back() ? "place\t" : "", name, "\t", name, "_label\t");
     }
     out += "value\n";
   }
   for (const Strongest& row : strongest(slice, count_)) {
     std::string start = sentence ? concat(*sentence, "\t") : "";
-    for (std::size_t a = 0; a < row.place.size(); ++a) {
+    for (std::size_t a = 0; a < row.at.size(); ++a) {
       const Axis& axis = slice.axes[a];
-      start += concat(axis.first + row.place[a], "\t", label_at(axis, row.place[a]), "\t");
+      start += concat(axis.first + row.at[a], "\t", label_at(axis, row.at[a]), "\t");
     }
     const Axis& last = slice.axes.back();
-    for (std::size_t rank = 0; rank < row.entries.size(); ++rank) {
-      const auto [index, value] = row.entries[rank];
+    for (std::size_t place = 0; place < row.entries.size(); ++place) {
+      const auto [index, value] = row.entries[place];
       const bool is_float = slice.values.dtype() == DType::f32;
-      out += concat(start, rank, "\t", last.first + index, "\t", label_at(last, index), "\t",
+      out += concat(start, place, "\t", last.first + index, "\t", label_at(last, index), "\t",
                     is_float ? shortest(static_cast<float>(value)) : shortest(value), "\n");
     }
   }

@@ -36,8 +36,8 @@ class TsvLines {
   std::vector<bool> labelled_;
 };
 
-/// Lines of the `count` largest values along the last dimension: positions and labels of their place, rank,
-/// position, label and value.
+/// Lines of the `count` largest values along the last dimension: positions and labels along the others, place
+/// among them (0: the largest; rank is a dimension of n-best lists), position, label and value.
 class StrongestLines {
  public:
   explicit StrongestLines(std::int64_t count) : count_(count) {}

@@ -65,8 +65,11 @@ void visit_sentences(io::FrameReader& reader, const FindTensor& find, std::vecto
   bool done = false;
   Tensor shown;  // of a tensor without sentences
   for (TensorMap frame; reader.next(frame); frame = {}) {
-    if (done && sentences_of(frame.at(path)) < 0) {
-      const Tensor& again = frame.at(path);
+    const auto chosen = [&]() -> Tensor& {
+      return *about_input(reader.name(), [&] { return &frame.at(path); });
+    };
+    if (done && sentences_of(chosen()) < 0) {
+      const Tensor& again = chosen();
       if (again.dtype() != shown.dtype() || again.shape() != shown.shape() ||
           io::digest_of(again) != io::digest_of(shown))
         fail(reader.name(), ":/", escaped(path),
@@ -74,11 +77,11 @@ void visit_sentences(io::FrameReader& reader, const FindTensor& find, std::vecto
     }
     if (done) continue;
     const bool is_first = path.empty();
-    if (is_first) path = find(frame, selections);
-    const std::int64_t count = sentences_of(frame.at(path));
+    if (is_first) path = about_input(reader.name(), [&] { return find(frame, selections); });
+    const std::int64_t count = sentences_of(chosen());
     if (count < 0) {  // the same in every frame
       visit(frame, {}, selections);
-      shown = std::move(frame.at(path));
+      shown = std::move(chosen());
       done = true;
       continue;
     }
@@ -106,11 +109,12 @@ void visit_slices(io::FrameReader& reader, const std::string& name, std::vector<
   };
   visit_sentences(reader, find, std::move(selections),
                   [&](const TensorMap& frame, SentenceAt at, const std::vector<Selection>& rest) {
-                    const bool whole = at.in_stream < 0;
-                    visit(frame,
-                          whole ? take_slice(frame, path, rest)
-                                : slice_of_sentence(frame, path, rest, at.in_frame, at.in_stream),
-                          at.in_stream);
+                    const Slice slice = about_input(reader.name(), [&] {
+                      return at.in_stream < 0
+                                 ? take_slice(frame, path, rest)
+                                 : slice_of_sentence(frame, path, rest, at.in_frame, at.in_stream);
+                    });
+                    visit(frame, slice, at.in_stream);
                   });
 }
 

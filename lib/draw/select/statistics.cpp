@@ -136,7 +136,7 @@ std::vector<Strongest> strongest(const Slice& slice, std::int64_t count) {
     Strongest& found = rows.emplace_back();
     std::int64_t rest = row;
     for (std::size_t axis = shape.size() - 1; axis-- > 0; rest /= shape[axis]) {
-      found.place.insert(found.place.begin(), rest % shape[axis]);
+      found.at.insert(found.at.begin(), rest % shape[axis]);
     }
     for (auto index = order.begin(); index != end; ++index) {
       if (!std::isnan(start[*index])) found.entries.push_back({*index, start[*index]});

@@ -37,9 +37,9 @@ Histogram histogram(const std::vector<double>& values, std::int64_t bins, const 
 /// Lines "low <tab> high <tab> count" after a line of names.
 std::string histogram_tsv(const Histogram& histogram);
 
-/// The largest values along the last dimension of a slice at one place along the others.
+/// The largest values along the last dimension of a slice at one position along the others.
 struct Strongest {
-  std::vector<std::int64_t> place;  ///< along all axes but the last
+  std::vector<std::int64_t> at;  ///< along all axes but the last
   struct Entry {
     std::int64_t index;  ///< along the last axis
     double value;

@@ -193,7 +193,7 @@ class Pages(unittest.TestCase):
         message = viz_dump("large.h5", "--html", "page.html", status=2)
         self.assertRegex(message, r"large.h5: a page of all this would exceed 64 MB \(2 sentences fit\): choose by --name, --sentence")
         viz_dump("large.h5", "--html", "page.html", "--slice", "sentence=0:2")
-        self.assertRegex(viz_dump("large.h5", "--html", "page.html", "--layer", "1", status=1), "there is no layer 1")
+        self.assertRegex(viz_dump("large.h5", "--html", "page.html", "--layer", "1", status=1), "large.h5:/attention/weights: there is no layer 1")
         self.assertRegex(viz_dump("large.h5", "--html", "page.html", "--name", "text", status=1), "holds text")
         self.assertRegex(viz_dump("attention.h5", "--html", "page.html", "--slice", "rank=2", status=1), "no rank 2 among 2")
         self.assertRegex(viz_dump("attention.h5", "--html", "page.html", "--slice", "step=2", status=1), "no dimension 'step'")

@@ -71,7 +71,7 @@ print("histograms: equal")
 table = [line.split("\t") for line in dump("--name", "f32", "--top", "2").splitlines()[1:]]
 order = numpy.argsort(-tensors["f32"], axis=2, kind="stable")[:, :, :2]
 for row in table:
-    a, b, rank, index = int(row[0]), int(row[2]), int(row[4]), int(row[5])
-    assert order[a, b, rank] == index and numpy.float32(row[7]) == tensors["f32"][a, b, index]
+    a, b, place, index = int(row[0]), int(row[2]), int(row[4]), int(row[5])
+    assert order[a, b, place] == index and numpy.float32(row[7]) == tensors["f32"][a, b, index]
 assert len(table) == 3 * 4 * 2
 print("top: equal")

@@ -178,6 +178,14 @@ BOOST_AUTO_TEST_CASE(a_frame_that_cannot_follow_is_an_error_though_the_first_sti
   other.at("heads/slope").values<std::int64_t>()[1] = 0;
   check_fails([&] { write({scores(), other}); }, {"/heads/slope", "differs from frame to frame"});
   check_fails([&] { write({sentences(0, 2, 3), sentences(2, 2, 3, 4)}); }, {"dimension dim is 4"});
+  other = scores();
+  other.erase("heads/piece");
+  check_fails(
+      [&] {
+        write({scores(), other});
+      },
+      {"/heads/piece", "in the first frame but not in a later one"});
+  check_fails([&] { write({other, scores()}); }, {"/heads/piece", "in a later frame but not in the first"});
   BOOST_TEST(folder.files().empty());
 }
 

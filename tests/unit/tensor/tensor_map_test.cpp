@@ -15,6 +15,11 @@ BOOST_AUTO_TEST_CASE(missing_tensor_is_reported_with_what_is_there) {
     return std::string(e.what()) == "/tokens/length is missing; present: /tokens/ids";
   });
   BOOST_CHECK_THROW(map.add("tokens/ids", Tensor()), Error);
+  for (int i = 0; i < 14; ++i) map.add(concat("x", i), Tensor());
+  BOOST_CHECK_EXCEPTION(map.at("y"), Error, [](const Error& e) {
+    return std::string(e.what()).ends_with(
+        ": /tokens/ids, /x0, /x1, /x2, /x3, /x4, /x5, /x6, /x7, /x8, /x9, /x10 and 3 more");
+  });
 }
 
 BOOST_AUTO_TEST_CASE(values_fit_their_shape_and_type) {

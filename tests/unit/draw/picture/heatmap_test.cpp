@@ -190,6 +190,18 @@ BOOST_AUTO_TEST_CASE(labels_widen_the_picture) {
   BOOST_TEST(lay_out(map).label_turn == 45);
 }
 
+BOOST_AUTO_TEST_CASE(the_quantity_stands_beside_its_bar_below_a_wide_heading) {
+  Heatmap map = matrix(3, 5);
+  map.quantity = "probability";
+  const HeatmapLayout narrow = lay_out(map);
+  BOOST_TEST(narrow.quantity.x > narrow.bar.x + narrow.bar.width);
+  BOOST_TEST(narrow.quantity.x < narrow.bar.x + 70);
+  map.title = std::string(110, 'm');
+  const HeatmapLayout wide = lay_out(map);
+  BOOST_TEST(wide.size.width > narrow.size.width + 100);
+  BOOST_TEST(wide.quantity.x == narrow.quantity.x);
+}
+
 BOOST_AUTO_TEST_CASE(every_map_is_labelled_where_there_is_room) {
   const auto words = [](const std::string& start, std::int64_t count) {
     std::vector<std::string> list;

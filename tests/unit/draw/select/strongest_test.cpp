@@ -21,7 +21,14 @@ BOOST_AUTO_TEST_CASE(the_strongest_come_first) {
   BOOST_TEST(rows[1].entries[1].index == 1);
   BOOST_TEST(strongest(slice, 9)[1].entries.size() == 2u);  // NaN is never among them
   BOOST_TEST(StrongestLines(1).add(slice) ==
-             "query\tquery_label\trank\tkey\tkey_label\tvalue\n4\t4\t0\t1\tb\t3\n5\t5\t0\t2\tc\t0\n");
+             "query\tquery_label\tplace\tkey\tkey_label\tvalue\n4\t4\t0\t1\tb\t3\n5\t5\t0\t2\tc\t0\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_strongest_of_n_best_lists_have_columns_of_different_names) {
+  Slice slice{"a", Tensor::of<double>({1, 3}, {1, 2}, {"rank", "key"}), {}, {}};
+  slice.axes = {{"rank", 0, {}}, {"key", 0, {}}};
+  BOOST_TEST(StrongestLines(1).add(slice) ==
+             "rank\trank_label\tplace\tkey\tkey_label\tvalue\n0\t0\t0\t1\t1\t3\n");
 }
 
 BOOST_AUTO_TEST_CASE(histograms_put_edges_where_they_belong) {
