@@ -47,10 +47,12 @@ text::Tokenizer tokenizer_of(const std::string& path, const char* side, Attribut
 
 void note_skipped(const char* what, const Corpus& corpus, const LongestSides& longest) {
   if (corpus.skipped_empty > 0) {
-    logging::note(concat(what, ": skipped ", corpus.skipped_empty, " sentences with an empty side"));
+    logging::note(
+        concat(what, ": skipped ", count_of(corpus.skipped_empty, "sentence"), " with an empty side"));
   }
   if (corpus.skipped_long > 0) {
-    logging::note(concat(what, ": skipped ", corpus.skipped_long, " sentences of ", describe(longest)));
+    logging::note(
+        concat(what, ": skipped ", count_of(corpus.skipped_long, "sentence"), " of ", describe(longest)));
   }
 }
 

@@ -43,6 +43,10 @@ void LineReader::close() {
   file_ = -1;
 }
 
+std::string LineReader::place() const {
+  return concat(name_, ':', line_number());
+}
+
 void LineReader::open() {
   close();
   const std::string& path = paths_[at_];

@@ -42,6 +42,8 @@ class LineReader {
   std::int64_t line_number() const { return line_number_ + (at_ == 0 ? lines_before_ : 0); }
   /// Number of lines read, from all files.
   std::int64_t lines() const { return lines_; }
+  /// "name:line" of the line last read, for messages.
+  std::string place() const;
   /// The path, or "<stdin>".
   const std::string& name() const { return name_; }
 
