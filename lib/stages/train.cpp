@@ -13,6 +13,7 @@
 #include "base/version.h"
 #include "io/frame_stream.h"
 #include "io/provenance.h"
+#include "io/superblock.h"
 #include "models/config_json.h"
 #include "models/model_file.h"
 #include "stages/derived_model.h"
@@ -33,16 +34,14 @@ namespace {
 /// the commands that made it.
 text::Tokenizer tokenizer_of(const std::string& path, const char* side, Attributes& history) {
   if (path.empty()) return text::Tokenizer::of_ids(1, kNoSpecialIds);
-  try {
-    const TensorMap map = io::read_map(path);
-    const std::string *made_by = io::text_of(map.attributes, "history"),
-                      *known = io::text_of(history, "history");
-    if (made_by && !(known && *known == *made_by))
-      history["history"] = known ? *known + "\n" + *made_by : *made_by;
-    return text::Tokenizer::of_side(map, side);
-  } catch (const Error& error) {
-    fail(escaped(path), ": no vocabulary: ", error.what());
-  }
+  io::expect_hdf5_file(path, "a vocabulary (tokenize --train) or a model");
+  const TensorMap map = io::read_map(path);
+  const std::string *made_by = io::text_of(map.attributes, "history"),
+                    *known = io::text_of(history, "history");
+  if (made_by && !(known && *known == *made_by))
+    history["history"] = known ? *known + "\n" + *made_by : *made_by;
+  return at_place([&] { return escaped(path) + ": no vocabulary"; },
+                  [&] { return text::Tokenizer::of_side(map, side); });
 }
 
 void note_skipped(const char* what, const Corpus& corpus, const LongestSides& longest) {
