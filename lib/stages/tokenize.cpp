@@ -128,7 +128,7 @@ class SentenceMaker {
     const auto most = static_cast<std::size_t>(command_.max_length);
     if (most == 0 || ids.size() <= most) return;
     if (!command_.truncate) {
-      fail(reader.name(), ':', reader.line_number(), ": ", ids.size(), " pieces, wanted at most ", most,
+      fail(reader.place(), ": ", ids.size(), " pieces, wanted at most ", most,
            " (--max-length); --truncate cuts longer sentences");
     }
     tokenizer_.truncate(ids, most);
@@ -373,7 +373,7 @@ void TokenizeCommand::write_tokens() const {
   if (!pair.empty()) others.emplace(pair, replace, max_line), others->count_from(first_sentence);
   for (std::string line, other; reader.next(line);) {
     if (others && !others->next(other))
-      fail(others->name(), ": has ", others->line_number(), " lines, ", reader.name(), " has more");
+      fail(others->name(), ": has ", count_of(others->lines(), "line"), ", ", reader.name(), " has more");
     sentences.push_back(others ? maker.encode(reader, line, other) : maker.encode(reader, line));
     if (sentences.back().ids.empty())
       fail(reader.name(), ": line ", reader.line_number(), line.empty() ? " is empty" : " has no tokens",
@@ -415,8 +415,8 @@ struct CorpusSide {
     std::vector<std::int32_t> ids = at_place([&] { return lines.place(); }, [&] { return encode(line); });
     unknown.add(line, ids);
     if (std::ssize(ids) > PairFileWriter::kMostTokens)
-      fail(lines.name(), ':', lines.line_number(), ": ", ids.size(),
-           " pieces, a corpus holds sentences of at most ", PairFileWriter::kMostTokens);
+      fail(lines.place(), ": ", ids.size(), " pieces, a corpus holds sentences of at most ",
+           PairFileWriter::kMostTokens);
     return ids;
   }
   void report() const {
@@ -429,7 +429,7 @@ bool next_pair(CorpusSide& source, CorpusSide& target) {
   const bool has_source = source.next(), has_target = target.next();
   if (has_source == has_target) return has_source;
   fail((has_source ? target : source).lines.name(), ": has ",
-       (has_source ? target : source).lines.line_number(), " lines, ",
+       count_of((has_source ? target : source).lines.lines(), "line"), ", ",
        (has_source ? source : target).lines.name(),
        " has more: line n of one must belong to line n of the other");
 }
@@ -539,8 +539,7 @@ void TokenizeCommand::read_pieces() const {
     std::vector<std::int32_t> ids;
     for (std::string_view piece : text::split_any(line, " ")) {
       if (!pieces_of.vocabulary().contains(std::string(piece))) {
-        fail(reader.name(), ':', reader.line_number(), ": \"", escaped(piece),
-             "\" is not a piece of the vocabulary");
+        fail(reader.place(), ": \"", escaped(piece), "\" is not a piece of the vocabulary");
       }
       ids.push_back(pieces_of.vocabulary().id(std::string(piece)));
     }
