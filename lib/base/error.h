@@ -29,6 +29,12 @@ class DivergedError : public Error {
   using Error::Error;
 };
 
+/// Failed I/O on a file that the message names first.
+class FileError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// The arguments, formatted by operator<< and concatenated.
 template <class... Args>
 std::string concat(const Args&... args) {

@@ -224,7 +224,7 @@ void TokenizeCommand::write_spm() const {
   const Tensor* const model = map.find("vocabulary/sentencepiece");
   if (!model || made.type() == text::kWordUnigramType)
     fail<UsageError>(
-        "--export-spm: the vocabulary is of type ", made.pretokenized() ? "pre-tokenized " : "", made.type(),
+        "--export-spm: the vocabulary is of type ", made.type() == "bpe" ? "pre-tokenized " : "", made.type(),
         ", which SentencePiece does not have; tokenize --train --type bpe or unigram makes one that it has");
   const auto bytes = model->values<std::uint8_t>();
   io::write_file(output, std::string(bytes.begin(), bytes.end()));
