@@ -134,7 +134,7 @@ struct Ingredients {
     model = job.make_model({source.size(), target.size(), static_cast<std::int64_t>(classes.size())});
     if (job.initial) {
       const std::string head = start_from(*job.initial, model, classes, job.seed);
-      if (!head.empty()) logging::note("head: " + head);
+      if (!head.empty()) logging::note(head);
     } else {
       model->parameters.initialize(job.seed, job.threads);
     }
