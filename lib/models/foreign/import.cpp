@@ -64,7 +64,7 @@ const Family& family_of(const Source& source) {
   if (!fs::exists(status)) fail(escaped(source.path()), ": cannot read: No such file or directory");
   if (io::is_hdf5_file(source.path()))
     fail(escaped(source.path()),
-         ": is a file of heed, not of another program: give a model as it is, by -m, or "
+         ": is an HDF5 file, as models of heed are, which need no import: give it as it is by -m, or by "
          "train --init-from to go on training");
   fail(escaped(source.path()),
        fs::is_directory(status) ? ": no model in this folder, wanted" : ": is no model, wanted a folder with",
