@@ -108,7 +108,7 @@ void declare(cli::Tool& tool, TrainCommand& o) {
             "better");
   tool.option("--list-presets", o.list_presets, "print the presets with their sizes and recipes and exit");
   tool.option("--resume", o.job.resume, "continue from MODEL.checkpoint, exactly");
-  tool.option("--resume-previous", o.job.resume_previous, "continue from the checkpoint before it");
+  tool.option("--resume-previous", o.job.resume_previous, "continue from the checkpoint before the latest");
   tool.option("--overwrite", o.job.overwrite, "replace an existing model");
   tool.option("--dry-run", o.dry_run, "print sizes and memory instead of training");
   tool.option("--exchange", o.exchange,

@@ -128,7 +128,9 @@ Operand AttendInputs::operand(const Place& place) const {
   try {
     operand.tensor = &source.frame.at(path);
   } catch (const Error& e) {
-    fail(source.reader->name(), ": ", e.what());
+    const bool lacks_embed = path.starts_with("embeddings/") && source.frame.contains("tokens/ids");
+    fail(source.reader->name(), ": ", e.what(),
+         lacks_embed ? ": it is the output of tokenize: pipe it through embed first" : "");
   }
   operand.length_name = length_of(path);
   operand.length = source.frame.find(operand.length_name);

@@ -43,6 +43,10 @@ std::string escaped(std::string_view bytes, std::size_t max) {
   return out;
 }
 
+std::string count_of(std::int64_t number, std::string_view noun) {
+  return concat(number, ' ', noun, number == 1 ? "" : "s");
+}
+
 std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
   std::string text;
   for (const std::string& part : parts) (text += &part == parts.data() ? "" : separator) += part;

@@ -2,6 +2,7 @@
 // likely cause. `run_tool` (lib/cli) puts the tool's name in front and derives the exit status from the type.
 #pragma once
 
+#include <cstdint>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -28,6 +29,12 @@ class DivergedError : public Error {
   using Error::Error;
 };
 
+/// Failed I/O on a file that the message names first.
+class FileError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// The arguments, formatted by operator<< and concatenated.
 template <class... Args>
 std::string concat(const Args&... args) {
@@ -45,6 +52,20 @@ template <class Exception = Error, class... Args>
 /// after `max` characters.
 std::string escaped(std::string_view bytes, std::size_t max = 80);
 
+/// The result of work(). An Error that is not a UsageError gets place() and ": " in front of its message.
+template <class Place, class Work>
+decltype(auto) at_place(const Place& place, const Work& work) {
+  try {
+    return work();
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& error) {
+    fail(place(), ": ", error.what());
+  }
+}
+
+/// "1 line", "2 lines"
+std::string count_of(std::int64_t number, std::string_view noun);
 /// "a, b, c"
 std::string joined(const std::vector<std::string>& parts, std::string_view separator = ", ");
 /// "a, b or c"

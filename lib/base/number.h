@@ -35,8 +35,13 @@ bool parse(std::string_view text, Number& number) {
 /// integer".
 inline std::int64_t to_integer(const std::string& option, const std::string& text) {
   std::int64_t number = 0;
-  if (!parse(without_plus(text), number))
-    fail<UsageError>(option, ": got '", escaped(text), "', wanted an integer");
+  if (!parse(without_plus(text), number)) {
+    double large = 0;
+    const bool is_large = text.find_first_of(".e") == std::string::npos && parse(without_plus(text), large) &&
+                          std::isfinite(large);
+    fail<UsageError>(option, ": got '", escaped(text), "', wanted an integer",
+                     is_large ? concat(" from ", INT64_MIN, " to ", INT64_MAX) : "");
+  }
   return number;
 }
 inline double to_real(const std::string& option, const std::string& text) {

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "base/choice.h"
 #include "base/edit_distance.h"
@@ -138,43 +142,54 @@ std::string shell_quoted(const std::vector<std::string>& words) {
 
 namespace {
 
-[[noreturn]] void refuse_section(const std::string& section) {
+[[noreturn]] void refuse_section(const std::string& file, const std::string& section) {
   std::string near;
   for (const char* known : tools())
     if (edit_distance(section, known) <= 2) near = known;
-  fail<UsageError>("--config: section [", escaped(section), "] does not name a tool",
+  fail<UsageError>(file, ": section [", escaped(section), "] does not name a tool",
                    near.empty() ? ", wanted [decode] and the like" : "; did you mean [" + near + "]?");
 }
 
 /// The tool in whose section a key is; "": none.
-std::string section_of(const CLI::ConfigItem& item, const std::string& tool) {
+std::string section_of(const CLI::ConfigItem& item, const std::string& tool, const std::string& file) {
   if (item.parents.empty()) return "";
   const std::string section = joined(item.parents, ".");
-  if (section != tool && std::ranges::count(tools(), section) == 0) refuse_section(section);
+  if (section != tool && std::ranges::count(tools(), section) == 0) refuse_section(file, section);
   return section;
 }
 
-/// For nested sections CLI11 stores each level with all above it, and it ignores deeply nested keys.
-void refuse_nesting(const std::string& text) {
+/// CLI11 takes any line for a key. For nested sections it stores each level with all above it, and it ignores
+/// deeply nested keys.
+void check_lines(const std::string& text, const std::string& file) {
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
+  bool in_list = false;
+  int number = 1;
+  for (std::string line; std::getline(lines, line); ++number) {
     CLI::detail::trim(line);
-    if (line.starts_with('#') || line.starts_with(';')) continue;
+    if (std::exchange(in_list, in_list && !line.ends_with(']'))) continue;
+    if (line.empty() || line.starts_with('#') || line.starts_with(';')) continue;
     const bool is_section = line.starts_with('[') && line.ends_with(']');
-    const std::string name = is_section ? line.substr(1, line.size() - 2) : line.substr(0, line.find('='));
+    const std::size_t equals = line.find('=');
+    if (!is_section && (equals == std::string::npos || line.starts_with('[')))
+      fail<UsageError>(file, ':', number, ": \"", escaped(line), "\", wanted KEY = VALUE or [TOOL]");
+    const std::string name = is_section ? line.substr(1, line.size() - 2) : line.substr(0, equals);
     if (const auto levels = std::ranges::count(name, '.'); levels > (is_section ? 0 : 100))
-      refuse_section(name);
+      refuse_section(file, name);
+    const std::string value = CLI::detail::trim_copy(line.substr(std::min(equals, line.size() - 1) + 1));
+    in_list = !is_section && value.starts_with('[') && value.find(']') == std::string::npos;
   }
 }
 
 constexpr std::size_t kMostConfigBytes = 1 << 20;
 
 /// A device may never end.
-void refuse_device(const std::string& path) {
+void check_config_file(const std::string& path) {
   std::error_code error;
   const auto type = std::filesystem::status(path, error).type();
   if (type == std::filesystem::file_type::character || type == std::filesystem::file_type::block)
     fail<UsageError>("--config: ", escaped(path), ": is a device, wanted a file or a pipe");
+  if (type == std::filesystem::file_type::directory)
+    fail<UsageError>("--config: ", escaped(path), ": is a folder, wanted a file or a pipe");
 }
 
 }  // namespace
@@ -184,12 +199,12 @@ std::vector<CLI::ConfigItem> ConfigReader::from_config(std::istream& file) const
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > kMostConfigBytes)
-    fail<UsageError>("--config: longer than ", kMostConfigBytes, " bytes, wanted options");
-  refuse_nesting(text);
+    fail<UsageError>(file_(), ": longer than ", kMostConfigBytes, " bytes, wanted options");
+  check_lines(text, file_());
   std::istringstream lines(text);
   std::vector<CLI::ConfigItem> own, common;
   for (CLI::ConfigItem& item : CLI::ConfigTOML::from_config(lines)) {
-    const std::string section = section_of(item, tool_);
+    const std::string section = section_of(item, tool_, file_());
     const bool is_mark = item.name == "++" || item.name == "--";  // where a section begins and ends
     if (is_mark || !(section.empty() || section == tool_)) continue;
     item.parents.clear();
@@ -218,8 +233,8 @@ void Tool::Parser::add_common_options() {
                  "section for each tool: [decode]")
       ->group(kCommonOptions)
       ->type_name("FILE")
-      ->each(refuse_device);
-  app.config_formatter(std::make_shared<ConfigReader>(app.get_name()));
+      ->each(check_config_file);
+  app.config_formatter(std::make_shared<ConfigReader>(app.get_name(), [this] { return config_file(); }));
   app.allow_config_extras(CLI::config_extras_mode::error);
 
   Tool tool(*this);
@@ -231,6 +246,30 @@ void Tool::Parser::add_common_options() {
   tool.option("-v,--verbose", common.verbose, "more messages on stderr");
   app.get_option("--quiet")->excludes("--verbose");
   tool.option("--progress WHEN", progress, "show progress", one_of(kWhen));
+}
+
+std::string Tool::Parser::config_file() const {
+  const CLI::Option* const option = app.get_config_ptr();
+  return "--config" + (option && option->count() > 0 ? ": " + escaped(option->results().back()) : "");
+}
+
+std::string Tool::Parser::source_of(const std::string& name) const {
+  const CLI::Option& option = *app.get_option(name);
+  const CLI::Option* const config = app.get_config_ptr();
+  for (auto word = words.begin() + 1; word != words.end() && *word != "--"; ++word) {
+    const auto is_long = [&](const std::string& each) {
+      return *word == "--" + each || word->starts_with("--" + each + "=");
+    };
+    const auto is_short = [&](const std::string& each) { return word->starts_with("-" + each); };
+    if (std::ranges::any_of(option.get_lnames(), is_long) ||
+        std::ranges::any_of(option.get_snames(), is_short))
+      return name;
+  }
+  const std::string variable = option.get_envname();
+  const char* const value = variable.empty() ? nullptr : std::getenv(variable.c_str());
+  if (value && option.results().back() == value) return variable;
+  if (!config || config->count() == 0) return name;
+  return concat(config_file(), ": ", name.substr(name.find_first_not_of('-')));
 }
 
 void Tool::Parser::parse() {
@@ -331,12 +370,18 @@ void Tool::Parser::explain(const CLI::ParseError& error) const {
                      " --help)");
   }
   if (dynamic_cast<const CLI::ConfigError*>(&error)) {
-    std::string what = error.what(), key = what.substr(what.rfind(' ') + 1),
-                near = nearest_option("--" + key);
-    fail<UsageError>("--config: unknown key ", escaped(key),
+    constexpr std::string_view unknown = "INI was not able to parse ";
+    const std::string what = error.what();
+    if (!what.starts_with(unknown)) fail<UsageError>(config_file(), ": ", escaped(what, 200));
+    const std::string key = what.substr(unknown.size()), near = nearest_option("--" + key);
+    fail<UsageError>(config_file(), ": unknown key ", escaped(key),
                      near.empty() ? "" : "; did you mean " + near.substr(2) + "?");
   }
   std::string what = error.what();
+  if (dynamic_cast<const CLI::FileError*>(&error)) {
+    const bool is_missing = !std::filesystem::exists(app.get_config_ptr()->results().back());
+    fail<UsageError>(config_file(), ": cannot read: ", std::strerror(is_missing ? ENOENT : EACCES));
+  }
   bool no_value = dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
   if (no_value) what = what.substr(0, what.find(':')) + " needs a value";
   fail<UsageError>(escaped(what, 200), " (see ", app.get_name(), " --help)");

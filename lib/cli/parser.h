@@ -22,6 +22,9 @@ struct Tool::Parser {
   void parse();
   /// Whether the tool has an INPUT and reads it.
   bool reads_input();
+  /// What messages call an option with a value, by where it is from: "--threads", "HEED_THREADS",
+  /// "--config: FILE: threads".
+  std::string source_of(const std::string& name) const;
 
   CLI::App app;
   Common common;
@@ -41,6 +44,8 @@ struct Tool::Parser {
 
  private:
   void add_common_options();
+  /// "--config: FILE"
+  std::string config_file() const;
   void refuse_unread_input();
   void refuse_shared_stdin();
   void refuse_replaced_input();
@@ -57,11 +62,14 @@ struct PrintCompletion {};
 /// file, those in [decode] to decode alone, and they take precedence.
 class ConfigReader : public CLI::ConfigTOML {
  public:
-  explicit ConfigReader(std::string tool) : tool_(std::move(tool)) {}
+  /// `file` returns the name of the file for messages.
+  ConfigReader(std::string tool, std::function<std::string()> file)
+      : tool_(std::move(tool)), file_(std::move(file)) {}
   std::vector<CLI::ConfigItem> from_config(std::istream& file) const override;
 
  private:
   std::string tool_;
+  std::function<std::string()> file_;
 };
 
 /// Formats --help so that help2man understands it.

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -7,6 +8,8 @@
 #include <filesystem>
 #include <iostream>
 #include <new>
+#include <span>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/heap.h"
@@ -64,22 +67,22 @@ void run(Tool::Parser& parser) {
 }
 
 /// If a file name does not come from the command line, the message says where it comes from.
-std::string origin_of(const std::string& message) {
+std::string origin_of(const std::string& message, std::span<char* const> typed) {
   const char* model = std::getenv("HEED_MODEL");
   if (!model || !*model || !message.starts_with(concat(escaped(model), ":"))) return "";
+  if (std::ranges::any_of(typed, [&](std::string_view word) { return word.ends_with(model); })) return "";
   return *model == '/' ? " (from HEED_MODEL)" : " (from HEED_MODEL, relative to the current folder)";
 }
 
-/// One line on stderr with few allocations: memory may just have run out.
-int report(const std::string& text, int status) {
-  std::fprintf(stderr, "%s: %s%s\n", logging::program().c_str(), escaped(text, std::string::npos).c_str(),
-               origin_of(text).c_str());
-  return status;
-}
-
-/// Runs `work` and turns what it throws into a line on stderr and an exit status.
+/// Runs `work` and turns what it throws into a line on stderr and an exit status. `typed`: the command line.
 template <class Work>
-int status_of(Work&& work) {
+int status_of(std::span<char* const> typed, Work&& work) {
+  const auto report = [&](const std::string& text, int status) {
+    // Few allocations: memory may just have run out.
+    std::fprintf(stderr, "%s: %s%s\n", logging::program().c_str(), escaped(text, std::string::npos).c_str(),
+                 origin_of(text, typed).c_str());
+    return status;
+  };
   try {
     work();
     return 0;
@@ -111,7 +114,7 @@ int run_tool(const char* name, const char* purpose, int argc, char** argv,
   install_signal_handlers();
   install_last_resort();
   std::ios::sync_with_stdio(false);
-  const int status = status_of([&] {
+  const int status = status_of({argv + (argc > 0), argv + argc}, [&] {
     std::cout.exceptions(std::ios::badbit);  // a full disk ends the work at once
     std::vector<std::string> words{name};
     words.insert(words.end(), argv + (argc > 0), argv + argc);

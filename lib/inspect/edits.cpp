@@ -150,7 +150,7 @@ void Edits::add(Edit::Kind kind, const char* option, const std::string& text,
 void Edits::add(Edit edit, const NamedValue& value) {
   if (value.of_vocabulary) fail<UsageError>(edit.text, ": nothing is computed from ", edit.name);
   if (edit.chosen.head >= value.n_heads)
-    fail<UsageError>(edit.text, ": head ", edit.chosen.head, " of ", value.n_heads);
+    fail<UsageError>(edit.text, ": head ", edit.chosen.head, ", wanted one from 0 to ", value.n_heads - 1);
   if (edit.kind == Edit::Kind::ablate_mean &&
       (value.attention || value.by_steps || value.rows == Rows::one || edit.chosen.position >= 0)) {
     fail<UsageError>(edit.text, ": the mean is taken over all positions of a sentence at once",

@@ -29,7 +29,7 @@ struct InspectionConfig {
     tool.option("--trace-filter GLOB", filters,
                 "trace only values with matching names; * stays within a level, ** crosses them; repeatable");
     if (with_top)
-      tool.option("--trace-top", top, "keep only the K most likely words of logits and probabilities; 0: all",
+      tool.option("--trace-top", top, "keep only the N most likely words of logits and probabilities; 0: all",
                   between(0, 10'000'000));
     tool.option("--trace-list", list, "print the names and dimensions of the values and exit");
     tool.option("--patch NAME=FILE[:DATASET][@SENTENCE,POSITION,HEAD]", edits.patch,

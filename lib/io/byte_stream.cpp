@@ -65,7 +65,7 @@ void reserve_standard_streams() {
 
 void fail_errno(const std::string& what, const std::string& doing) {
   const int error = errno;
-  fail(what, ": ", doing, ": ", std::strerror(error));
+  fail<FileError>(what, ": ", doing, ": ", std::strerror(error));
 }
 
 Descriptor open_for_reading(const std::string& path) {

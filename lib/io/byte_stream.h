@@ -29,7 +29,7 @@ class Descriptor {
 /// becomes 0, 1 or 2 and receives data or messages meant for a stream.
 void reserve_standard_streams();
 
-/// "<what>: <doing>: No space left on device"; reads errno.
+/// Throws FileError "<what>: <doing>: No space left on device"; `what` is a file; reads errno.
 [[noreturn]] void fail_errno(const std::string& what, const std::string& doing);
 
 /// Opens `path` for reading. Throws Error.

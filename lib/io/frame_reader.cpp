@@ -287,7 +287,7 @@ void OpenPath::put_question(Wanted wanted, const std::vector<std::string>& only)
 
 namespace {
 
-/// The first line of `now` that differs from that of `before`.
+/// The first line of `now` that differs from that of `before`; empty: none.
 std::string other_line(std::string_view now, std::string_view before) {
   const auto line_at = [](std::string_view text, std::size_t at) {
     return text.substr(at, text.find('\n', at) - at);
@@ -297,7 +297,14 @@ std::string other_line(std::string_view now, std::string_view before) {
     if (at >= before.size() || line_at(before, at) != line) return escaped(line);
     at += line.size() + 1;
   }
-  return "nothing";
+  return "";
+}
+
+/// "encode --all-layers, not encode"
+std::string difference(std::string_view now, std::string_view before) {
+  const std::string here = other_line(now, before), there = other_line(before, now);
+  if (there.empty()) return "it also has " + here;
+  return here.empty() ? "it lacks " + there : concat(here, ", not ", there);
 }
 
 /// Checks that frames are consecutive parts of one text, or whole texts, and made alike; frames without
@@ -346,8 +353,7 @@ class Sequence {
       if (!now || *now == before) continue;
       if (which == "history") {
         const std::string what =
-            concat(name, ": made by other commands than ", name_, " before it: ", other_line(*now, before),
-                   ", not ", other_line(before, *now));
+            concat(name, ": made by other commands than ", name_, ": ", difference(*now, before));
         if (is_part) fail(what, ": make all parts of a text with the same options");
         if (!std::exchange(has_warned_, true)) logging::warn(what);
         continue;

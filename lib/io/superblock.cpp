@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "io/atomic_file.h"
+#include "io/foreign/array_file.h"
 
 namespace heed::io {
 namespace {
@@ -39,7 +40,8 @@ bool is_text(std::string_view bytes) {
   });
 }
 
-std::string guess(std::string_view bytes) {
+/// `wanted`: what the file should be; empty: tensors.
+std::string guess(std::string_view bytes, const std::string& wanted) {
   static constexpr std::pair<std::string_view, const char*> known[] = {
       {std::string_view("GGUF\3\0\0", 7),
        "a model of llama.cpp (GGUF): use the folder of safetensors that it was made from"},
@@ -48,6 +50,7 @@ std::string guess(std::string_view bytes) {
       // Its first piece is "<unk>", "<pad>" or the like.
       {std::string_view("\n\x0e\n\5<", 5),
        "a SentencePiece model: tokenize --import-vocab makes a vocabulary of it"},
+      {"step\t", "the metrics of a training: viz-dump --curves draws them"},
       {"\x1f\x8b", "gzip data: decompress it first"},
       {"\x89PNG", "a PNG picture"},
       {"%PDF", "a PDF document"},
@@ -62,15 +65,18 @@ std::string guess(std::string_view bytes) {
     if (bytes.starts_with(start)) return what;
   }
   if (bytes.size() > 8 && bytes[8] == '{') return "safetensors, which is read from a file, not from a pipe";
+  if (!wanted.empty()) return concat(is_text(bytes) ? "text" : "unknown data", "; wanted ", wanted);
   return is_text(bytes)
              ? "text, but not rows of numbers; wanted tensors: was a tool left out of the pipeline?"
              : "unknown data";
 }
 
 /// Throws Error with a guess at what `head`, the first bytes of something other than HDF5, belongs to.
-[[noreturn]] void fail_not_hdf5(std::span<const std::byte> head, const std::string& name) {
+[[noreturn]] void fail_not_hdf5(std::span<const std::byte> head, const std::string& name,
+                                const std::string& wanted = {}) {
   const std::string_view bytes = text_of(head.first(std::min<std::size_t>(head.size(), 24)));
-  fail(name, ": not an HDF5 file; starts with \"", escaped(bytes, 60), "\", looks like ", guess(bytes));
+  fail(name, ": not an HDF5 file; starts with \"", escaped(bytes, 60), "\", looks like ",
+       guess(bytes, wanted));
 }
 
 }  // namespace
@@ -86,6 +92,15 @@ bool is_hdf5_file(const std::string& path) {
   std::array<std::byte, signature.size()> head{};
   file.read(reinterpret_cast<char*>(head.data()), head.size());
   return file && looks_like_hdf5(head);
+}
+
+void expect_hdf5_file(const std::string& path, const std::string& wanted) {
+  if (path == "-" || is_special_file(path) || is_array_file(path)) return;
+  std::ifstream file(path, std::ios::binary);
+  std::array<std::byte, kSuperblockBytes> bytes{};
+  file.read(reinterpret_cast<char*>(bytes.data()), bytes.size());
+  const auto head = std::span<const std::byte>(bytes).first(static_cast<std::size_t>(file.gcount()));
+  if (!head.empty() && !looks_like_hdf5(head)) fail_not_hdf5(head, escaped(path), wanted);
 }
 
 std::uint64_t image_length(std::span<const std::byte> head, const std::string& name) {

@@ -32,6 +32,10 @@ std::uint64_t image_length(std::span<const std::byte> head, const std::string& n
 /// read only once.
 bool is_hdf5_file(const std::string& path);
 
+/// Throws Error naming what was wanted ("a model") if `path` is a file with other content than HDF5 or another
+/// program's arrays. What cannot be read, or only once, is left to the reader.
+void expect_hdf5_file(const std::string& path, const std::string& wanted);
+
 /// Whether `head`, possibly short, may be the beginning of an HDF5 image.
 bool looks_like_hdf5(std::span<const std::byte> head);
 

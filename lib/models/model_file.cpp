@@ -9,6 +9,7 @@
 #include "base/paths.h"
 #include "io/frame_stream.h"
 #include "io/provenance.h"
+#include "io/superblock.h"
 #include "models/foreign/import.h"
 
 namespace heed {
@@ -252,11 +253,13 @@ bool is_needed(const std::string& parameter, Needed needed, const Model<float>& 
 
 text::Tokenizer load_tokenizer(const std::string& path, Side side) {
   if (foreign::is_foreign_model(path)) return foreign::load_tokenizer(path, side);
+  io::expect_hdf5_file(path, "a vocabulary (tokenize --train) or a model");
   return text::Tokenizer::of_side(io::read_map(path, {.only = kVocabularies}), name_of(side));
 }
 
 LoadedModel load_model(const std::string& path, Needed needed) {
   if (foreign::is_foreign_model(path)) return foreign::load(path);
+  io::expect_hdf5_file(path, "a model (train -o), or the folder of another program's model");
   std::vector<std::string> about{kConfigPath, kDigestsPath, kClassesPath, kOriginPath};
   about.insert(about.end(), kVocabularies.begin(), kVocabularies.end());
   io::FrameReader reader(path, {.only = about});

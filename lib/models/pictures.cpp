@@ -219,7 +219,11 @@ void PictureReader::open_next() {
   else if (bytes)
     expect_shape("pixels", shape, {-1, -1, -1, -1}), expect_size(shape);
   else
-    expect_shape("pixels", shape, {-1, images_.channels, images_.image_size, images_.image_size});
+    try {
+      expect_shape("pixels", shape, {-1, images_.channels, images_.image_size, images_.image_size});
+    } catch (const Error& error) {
+      fail(error.what(), ": float32 is taken as already scaled; pictures of other sizes are uint8");
+    }
   if (element_count(shape) == 0) fail("no images in it");
   if (reads_bytes_ && *reads_bytes_ != bytes)
     fail(bytes ? "a picture after float32 values, already scaled"

@@ -260,8 +260,12 @@ Var<T> TransformerStack<T>::embed(Pass<T>& pass, const PackedTokens& tokens,
   for (std::int64_t i = 0; i < tokens.rows.sentences(); ++i) {
     const std::int64_t begin = first.empty() ? 0 : first[static_cast<std::size_t>(i)];
     if (begin + tokens.rows.length(i) > s.max_length) {
-      throw SentenceError(i, concat("a sentence of ", begin + tokens.rows.length(i),
-                                    " tokens is longer than the model's max_length = ", s.max_length));
+      // What is read beside a memory is the text of decode --force.
+      const std::string remedy =
+          s.reads_memory ? "" : concat("; tokenize --max-length ", s.max_length, " --truncate cuts it");
+      throw SentenceError(i,
+                          concat("a sentence of ", begin + tokens.rows.length(i),
+                                 " tokens is longer than the model's max_length = ", s.max_length, remedy));
     }
   }
   std::vector<std::int32_t> ids = tokens.ids;

@@ -45,7 +45,7 @@ AttentionLayer attention_layer(const Model<float>& model, std::string path) {
       known.push_back(concat(stack, "/layer_I/", attention, " for I from ", first, " to ", last - 1));
   }
   if (known.empty()) {
-    fail<UsageError>("--layer: a ", model.architecture,
+    fail<UsageError>("--layer: architecture ", model.architecture,
                      model.decoder ? " has no attention: its decoder reads the encoder's last states only"
                                    : " has none in its layers; decode --attention keeps what follows them");
   }

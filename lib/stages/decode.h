@@ -47,7 +47,7 @@ struct DecodeConfig {
           "continuations, labels, or pieces per mask",
           up_to(kWidestBeam));
     field("length_penalty", self.length_penalty,
-          "scores are divided by length^A; 0: no penalty. Imported models may have another default",
+          "scores are divided by length^X; 0: no penalty. Imported models may have another default",
           between(-100, 100));
     field("max_length", self.max_length,
           "maximal number of new tokens; 0: twice the source length plus 20, or 50 after a prompt. Imported "
@@ -55,8 +55,8 @@ struct DecodeConfig {
           between(0, 1'000'000));
     field("sample", self.sample, "draw from the model's distribution instead of searching");
     field("temperature", self.temperature, "divides the logits when sampling", above(0));
-    field("top_k", self.top_k, "sample only among the K most likely words; 0: all", between(0, 10'000'000));
-    field("top_p", self.top_p, "sample only among the most likely words that together have probability P",
+    field("top_k", self.top_k, "sample only among the N most likely words; 0: all", between(0, 10'000'000));
+    field("top_p", self.top_p, "sample only among the most likely words that together have probability X",
           above_to(0, 1));
     field("align", self.align,
           "write word alignments (Pharaoh: source-target, from 0) instead of the translations");

@@ -150,6 +150,7 @@ Stages encoder_stages(const Model<float>& model, const EncodeOptions& options) {
   stages.last = options.last < 0 ? layers : options.last;
   if (stages.first < 0 || stages.first >= stages.last || stages.last > layers) {
     fail<UsageError>("--layers ", options.first, ":", options.last < 0 ? "" : std::to_string(options.last),
+                     options.last >= 0 && stages.first >= stages.last ? ": FIRST is not below END" : "",
                      ": the encoder has layers 0:", layers);
   }
   if (!options.pool.empty() && stages.last < layers)
@@ -369,6 +370,9 @@ void run_encode(const StageFiles& files, const std::string& layers, EncodeOption
   run_stage(
       std::move(input), files, inspect, loaded, encoder_stages(*loaded.model, options), seed, threads,
       [&](TensorMap& frame, const std::string& name) {
+        if (options.first > 0 && frame.contains("embeddings/values") && !frame.contains("encoder/states"))
+          fail(name, ": is the output of embed, and --layers ", options.first,
+               ": goes on from that of the layers before: run encode --layers 0:", options.first, " first");
         expect_stage(frame, name, options.first == 0 ? "embeddings" : "encoder");
         claim_for_model(frame, name, loaded, files.model);
       },

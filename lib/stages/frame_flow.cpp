@@ -38,7 +38,7 @@ struct Flight {
       fail(name, ": sentence ", before + e.sentence + 1, ": ", e.what());
     }
   }
-  /// Other errors get the input's name as well, except those that are about options.
+  /// Other errors get the input's name as well, except those about options and other files.
   template <class Task>
   void naming(const Task& task) const {
     numbering([&] {
@@ -47,6 +47,8 @@ struct Flight {
       } catch (const UsageError&) {
         throw;
       } catch (const PatchError&) {
+        throw;
+      } catch (const FileError&) {
         throw;
       } catch (const SentenceError&) {
         throw;

@@ -94,7 +94,9 @@ std::vector<std::vector<std::int32_t>> Targets::next(std::int64_t count) {
       fail(lines_.name(), ":1: ", escaped(line),
            " is a line of an n-best list: give --n-best with decode --force, or texts only");
     is_first_ = false;
-    ids.push_back(are_ == Are::whole ? tokenizer_.with_eos(line) : tokenizer_.encode(line));
+    ids.push_back(
+        at_place([&] { return lines_.place(); },
+                 [&] { return are_ == Are::whole ? tokenizer_.with_eos(line) : tokenizer_.encode(line); }));
     unknown_.add(line, ids.back());
   }
   return ids;

@@ -34,7 +34,8 @@ void expect_same_config(const Model<float>& first, const Model<float>& other, co
 /// Throws Error unless the parameters of `other` mean the same as those of `first`.
 void expect_alike(const LoadedModel& first, const LoadedModel& other, const std::string& names) {
   if (first.model->architecture != other.model->architecture)
-    fail(names, ": are of architectures ", first.model->architecture, " and ", other.model->architecture);
+    fail(names, ": are of architectures ", first.model->architecture, " and ", other.model->architecture,
+         ", wanted models of the same one");
   for (const Side side : {Side::source, Side::target})
     if (first.tokenizer(side).digest() != other.tokenizer(side).digest())
       fail(names, ": have different vocabularies");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -91,7 +92,7 @@ class SentenceMaker {
   /// Two lines as one sentence.
   Sentence encode(const LineReader& reader, const std::string& line, const std::string& other) {
     const auto most = static_cast<std::size_t>(command_.truncate ? command_.max_length : 0);
-    text::TypedIds pair = tokenizer_.pair(line, other, most);
+    text::TypedIds pair = at(reader, [&] { return tokenizer_.pair(line, other, most); });
     cut_ += pair.cut;
     Sentence sentence{line + "\t" + other, std::move(pair.ids), std::move(pair.types)};
     unknown_.add(sentence.text, sentence.ids);
@@ -101,7 +102,7 @@ class SentenceMaker {
   }
 
   Sentence encode(const LineReader& reader, const std::string& line) {
-    Sentence sentence{line, tokenizer_.sentence(line)};
+    Sentence sentence{line, at(reader, [&] { return tokenizer_.sentence(line); })};
     unknown_.add(line, sentence.ids);
     pieces_ += static_cast<std::int64_t>(sentence.ids.size());
     limit(reader, sentence.ids);
@@ -110,17 +111,24 @@ class SentenceMaker {
 
   void report(const std::string& name) const {
     if (cut_ > 0)
-      logging::warn(concat(name, ": cut ", cut_, " sentences to ", command_.max_length, " pieces"));
+      logging::warn(
+          concat(name, ": cut ", count_of(cut_, "sentence"), " to ", count_of(command_.max_length, "piece")));
     logging::verbose(concat(name, ": ", pieces_, " pieces, ", unknown_.unknown(), " of them unknown"));
     if (const std::string text = unknown_.complaint(); !text.empty()) logging::note(concat(name, ": ", text));
   }
 
  private:
+  template <class Work>
+  std::invoke_result_t<Work> at(const LineReader& reader, const Work& work) const {
+    const std::string& path = command_.vocabulary_path();
+    return at_place([&] { return concat(reader.place(), path.empty() ? "" : ": ", escaped(path)); }, work);
+  }
+
   void limit(const LineReader& reader, std::vector<std::int32_t>& ids) {
     const auto most = static_cast<std::size_t>(command_.max_length);
     if (most == 0 || ids.size() <= most) return;
     if (!command_.truncate) {
-      fail(reader.name(), ':', reader.line_number(), ": ", ids.size(), " pieces, wanted at most ", most,
+      fail(reader.place(), ": ", ids.size(), " pieces, wanted at most ", most,
            " (--max-length); --truncate cuts longer sentences");
     }
     tokenizer_.truncate(ids, most);
@@ -216,7 +224,7 @@ void TokenizeCommand::write_spm() const {
   const Tensor* const model = map.find("vocabulary/sentencepiece");
   if (!model || made.type() == text::kWordUnigramType)
     fail<UsageError>(
-        "--export-spm: the vocabulary is of type ", made.pretokenized() ? "pre-tokenized " : "", made.type(),
+        "--export-spm: the vocabulary is of type ", made.type() == "bpe" ? "pre-tokenized " : "", made.type(),
         ", which SentencePiece does not have; tokenize --train --type bpe or unigram makes one that it has");
   const auto bytes = model->values<std::uint8_t>();
   io::write_file(output, std::string(bytes.begin(), bytes.end()));
@@ -224,26 +232,48 @@ void TokenizeCommand::write_spm() const {
 
 namespace {
 
+/// "2 different words"
+std::string kinds_of(const text::PieceCounts& counts, const text::TrainOptions& options) {
+  const bool are_characters = text::kPieceTypes(options.type) == text::PieceType::character;
+  return count_of(std::ssize(counts.counts()), are_characters ? "different character" : "different word");
+}
+
+/// "a", "a and 2 further files"
+std::string names_of(const std::vector<std::string>& paths) {
+  const std::int64_t others = std::ssize(paths) - 1;
+  return concat(paths[0] == "-" ? "<stdin>" : escaped(paths[0]),
+                others > 0 ? concat(" and ", count_of(others, "further file")) : "");
+}
+
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\v\f\r") == std::string_view::npos;
+}
+
 /// The lines of all texts, with their progress.
 class CountedLines {
  public:
   CountedLines(const std::vector<std::string>& paths, bool replace, std::int64_t max_line)
-      : lines_(paths, replace, max_line) {}
+      : names_(names_of(paths)), lines_(paths, replace, max_line) {}
+  /// Throws Error at the end of texts without lines.
   bool operator()(std::string& line) {
-    if (!lines_.next(line)) return false;
+    if (!lines_.next(line)) {
+      if (lines_.lines() == 0) fail(names_, ": no lines to learn from");
+      return false;
+    }
+    is_blank_ = is_blank_ && is_blank(line);
     if (lines_.lines() % 1000 == 0) progress_.update(lines_.lines());
     return true;
   }
   std::int64_t number() const { return lines_.lines(); }
+  const std::string& names() const { return names_; }
+  bool are_blank() const { return is_blank_; }
 
  private:
+  std::string names_;
   LineReader lines_;
+  bool is_blank_ = true;
   logging::Progress progress_{"lines", 0};
 };
-
-void refuse_no_lines(const std::vector<std::string>& paths, std::int64_t lines) {
-  if (lines == 0) fail(escaped(paths[0]), ": no lines to learn from");
-}
 
 }  // namespace
 
@@ -252,10 +282,9 @@ void TokenizeCommand::write_counts() const {
   LineWriter out(output, INT64_MAX);
   CountedLines lines(corpora, replace, max_line);
   for (std::string line; lines(line);) counts.add(line);
-  refuse_no_lines(corpora, lines.number());
   counts.write([&](const std::string& line) { out.line(line); });
   out.finish();
-  logging::note(concat("counted ", counts.counts().size(), " pieces in ", lines.number(), " lines"));
+  logging::note(concat("counted ", kinds_of(counts, training), " in ", count_of(lines.number(), "line")));
 }
 
 Tokenizer TokenizeCommand::learned() const {
@@ -265,19 +294,25 @@ Tokenizer TokenizeCommand::learned() const {
       LineReader lines(path, false, LineReader::kMostBytes, text::ByteOrderMark::keep);
       counts.read([&](std::string& line) { return lines.next(line); }, escaped(path));
     }
+    if (std::ranges::all_of(counts.counts(), [](const auto& entry) { return is_blank(entry.first); }))
+      fail(names_of(counted), ": no words to learn from");
     counts.leave_out_rare_words();
-    const std::size_t counted_pieces = counts.counts().size();
+    const std::string kinds = kinds_of(counts, training);
     Tokenizer made = Tokenizer::train(std::move(counts), training);
-    logging::note(concat("learned ", made.size(), " pieces from ", counted_pieces, " counted ones"));
+    logging::note(concat("learned ", count_of(made.size(), "piece"), " from counts of ", kinds));
     return made;
   }
   CountedLines lines(corpora, replace, max_line);
-  const auto next_line = [&](std::string& line) { return lines(line); };
+  const auto next_line = [&](std::string& line) {
+    if (lines(line)) return true;
+    if (lines.are_blank()) fail(lines.names(), ": only blank lines, nothing to learn from");
+    return false;
+  };
   Tokenizer made = codes.empty() ? Tokenizer::train(next_line, training)
                                  : Tokenizer::from_codes(read_codes(codes), next_line, training.min_frequency,
                                                          training.special);
-  refuse_no_lines(corpora, lines.number());
-  logging::note(concat("learned ", made.size(), " pieces from ", lines.number(), " lines"));
+  logging::note(
+      concat("learned ", count_of(made.size(), "piece"), " from ", count_of(lines.number(), "line")));
   return made;
 }
 
@@ -301,7 +336,7 @@ Tokenizer TokenizeCommand::imported() const {
 }
 
 Tokenizer TokenizeCommand::tokenizer(const std::string& for_side) const {
-  const std::string& path = vocabulary.empty() ? model : vocabulary;
+  const std::string& path = vocabulary_path();
   if (!codes.empty() && vocabulary.empty()) return Tokenizer::from_codes(read_codes(codes));
   if (!codes.empty()) fail<UsageError>("--vocab already has its merges: leave out --bpe-codes");
   if (path.empty()) fail<UsageError>("no vocabulary: give --vocab FILE, -m MODEL or set HEED_MODEL");
@@ -338,7 +373,7 @@ void TokenizeCommand::write_tokens() const {
   if (!pair.empty()) others.emplace(pair, replace, max_line), others->count_from(first_sentence);
   for (std::string line, other; reader.next(line);) {
     if (others && !others->next(other))
-      fail(others->name(), ": has ", others->line_number(), " lines, ", reader.name(), " has more");
+      fail(others->name(), ": has ", count_of(others->lines(), "line"), ", ", reader.name(), " has more");
     sentences.push_back(others ? maker.encode(reader, line, other) : maker.encode(reader, line));
     if (sentences.back().ids.empty())
       fail(reader.name(), ": line ", reader.line_number(), line.empty() ? " is empty" : " has no tokens",
@@ -375,11 +410,13 @@ struct CorpusSide {
     if (of_part) of_part->add_line(line);
     return true;
   }
-  std::vector<std::int32_t> checked(std::vector<std::int32_t> ids) {
+  template <class Encode>
+  std::vector<std::int32_t> ids(const Encode& encode) {
+    std::vector<std::int32_t> ids = at_place([&] { return lines.place(); }, [&] { return encode(line); });
     unknown.add(line, ids);
     if (std::ssize(ids) > PairFileWriter::kMostTokens)
-      fail(lines.name(), ':', lines.line_number(), ": ", ids.size(),
-           " pieces, a corpus holds sentences of at most ", PairFileWriter::kMostTokens);
+      fail(lines.place(), ": ", ids.size(), " pieces, a corpus holds sentences of at most ",
+           PairFileWriter::kMostTokens);
     return ids;
   }
   void report() const {
@@ -392,7 +429,7 @@ bool next_pair(CorpusSide& source, CorpusSide& target) {
   const bool has_source = source.next(), has_target = target.next();
   if (has_source == has_target) return has_source;
   fail((has_source ? target : source).lines.name(), ": has ",
-       (has_source ? target : source).lines.line_number(), " lines, ",
+       count_of((has_source ? target : source).lines.lines(), "line"), ", ",
        (has_source ? source : target).lines.name(),
        " has more: line n of one must belong to line n of the other");
 }
@@ -423,7 +460,7 @@ void add_part(PairFileWriter& writer, PairFile& part, CorpusSide& source, Corpus
 
 void TokenizeCommand::write_pairs() const {
   if (pairs.size() != 2)
-    fail<UsageError>("--pairs: got ", pairs.size(), " texts, wanted a source and a target");
+    fail<UsageError>("--pairs: got ", count_of(std::ssize(pairs), "text"), ", wanted a source and a target");
   if (output == "-" || io::is_special_file(output)) fail<UsageError>("--pairs: give a file by -o");
   if (vocabulary.empty() && !target_vocabulary.empty())
     fail<UsageError>("--target-vocab goes with --vocab, the source's");
@@ -444,8 +481,8 @@ void TokenizeCommand::write_pairs() const {
     if (!parts.empty())
       fail(pairs[0], ": has more lines than the ", source.lines.line_number() - 1,
            " pairs of the parts: is one missing?");
-    writer.add(source.checked(of_source.sentence(source.line)),
-               target.checked(of_target.with_eos(target.line)));
+    writer.add(source.ids([&](const std::string& line) { return of_source.sentence(line); }),
+               target.ids([&](const std::string& line) { return of_target.with_eos(line); }));
     if (source.lines.lines() % 1000 == 0) progress.update(source.lines.lines());
   }
   refuse_empty(source.lines);
@@ -481,8 +518,7 @@ void TokenizeCommand::read_tokens() const {
       [&](TensorMap& frame, const std::string& name) {
         if (!pieces_of) pieces_of = tokenizer(side.empty() ? side_of(frame) : side);
         if (frame.contains("hypotheses/ids")) return;
-        io::expect_digest(frame, name, io::kVocabularyDigest, pieces_of->digest(),
-                          vocabulary.empty() ? model : vocabulary);
+        io::expect_digest(frame, name, io::kVocabularyDigest, pieces_of->digest(), vocabulary_path());
       },
       [&](TensorMap& frame) {
         lines.clear();
@@ -503,8 +539,7 @@ void TokenizeCommand::read_pieces() const {
     std::vector<std::int32_t> ids;
     for (std::string_view piece : text::split_any(line, " ")) {
       if (!pieces_of.vocabulary().contains(std::string(piece))) {
-        fail(reader.name(), ':', reader.line_number(), ": \"", escaped(piece),
-             "\" is not a piece of the vocabulary");
+        fail(reader.place(), ": \"", escaped(piece), "\" is not a piece of the vocabulary");
       }
       ids.push_back(pieces_of.vocabulary().id(std::string(piece)));
     }

@@ -48,6 +48,8 @@ struct TokenizeCommand {
 
   /// Learns or imports a vocabulary, detokenizes, or tokenizes, as the fields say. Throws Error, UsageError.
   void run() const;
+  /// The file whose vocabulary is used; empty: none.
+  const std::string& vocabulary_path() const { return vocabulary.empty() ? model : vocabulary; }
 
  private:
   void write_pairs() const;

@@ -13,6 +13,7 @@
 #include "base/version.h"
 #include "io/frame_stream.h"
 #include "io/provenance.h"
+#include "io/superblock.h"
 #include "models/config_json.h"
 #include "models/model_file.h"
 #include "stages/derived_model.h"
@@ -33,24 +34,24 @@ namespace {
 /// the commands that made it.
 text::Tokenizer tokenizer_of(const std::string& path, const char* side, Attributes& history) {
   if (path.empty()) return text::Tokenizer::of_ids(1, kNoSpecialIds);
-  try {
-    const TensorMap map = io::read_map(path);
-    const std::string *made_by = io::text_of(map.attributes, "history"),
-                      *known = io::text_of(history, "history");
-    if (made_by && !(known && *known == *made_by))
-      history["history"] = known ? *known + "\n" + *made_by : *made_by;
-    return text::Tokenizer::of_side(map, side);
-  } catch (const Error& error) {
-    fail(escaped(path), ": no vocabulary: ", error.what());
-  }
+  io::expect_hdf5_file(path, "a vocabulary (tokenize --train) or a model");
+  const TensorMap map = io::read_map(path);
+  const std::string *made_by = io::text_of(map.attributes, "history"),
+                    *known = io::text_of(history, "history");
+  if (made_by && !(known && *known == *made_by))
+    history["history"] = known ? *known + "\n" + *made_by : *made_by;
+  return at_place([&] { return escaped(path) + ": no vocabulary"; },
+                  [&] { return text::Tokenizer::of_side(map, side); });
 }
 
 void note_skipped(const char* what, const Corpus& corpus, const LongestSides& longest) {
   if (corpus.skipped_empty > 0) {
-    logging::note(concat(what, ": skipped ", corpus.skipped_empty, " sentences with an empty side"));
+    logging::note(
+        concat(what, ": skipped ", count_of(corpus.skipped_empty, "sentence"), " with an empty side"));
   }
   if (corpus.skipped_long > 0) {
-    logging::note(concat(what, ": skipped ", corpus.skipped_long, " sentences of ", describe(longest)));
+    logging::note(
+        concat(what, ": skipped ", count_of(corpus.skipped_long, "sentence"), " of ", describe(longest)));
   }
 }
 
@@ -133,7 +134,7 @@ struct Ingredients {
     model = job.make_model({source.size(), target.size(), static_cast<std::int64_t>(classes.size())});
     if (job.initial) {
       const std::string head = start_from(*job.initial, model, classes, job.seed);
-      if (!head.empty()) logging::note("head: " + head);
+      if (!head.empty()) logging::note(head);
     } else {
       model->parameters.initialize(job.seed, job.threads);
     }

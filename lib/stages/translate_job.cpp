@@ -106,25 +106,27 @@ class TranslateJob final : public DecodeJob {
     const std::string& architecture = loaded_.model->architecture;
     const DecoderSizes& decoder = loaded_.model->needed_decoder().sizes();
     if ((config_.align || !paths_.attention.empty()) && !decoder.cross_attends() && !decoder.self_attends) {
-      fail<UsageError>(config_.align ? "--align" : "--attention", ": a ", architecture,
+      fail<UsageError>(config_.align ? "--align" : "--attention", ": architecture ", architecture,
                        " has no attention: its decoder reads the encoder's last states only");
     }
     if (config_.align && !decoder.cross_attends())
-      fail<UsageError>("--align: a ", architecture, " has no source to align with");
+      fail<UsageError>("--align: a language model has no source to align with");
     if (whole_text_ && !alone_)
       fail<UsageError>("--force ", kWholeText, ": scores the input of a language model; this is a ",
                        architecture);
     if (gives_lists_) check_lists();
     if (!paths_.prefix.empty() && alone_)
-      fail<UsageError>("--prefix: a ", architecture,
-                       " continues its input: put the beginning of the text there");
+      fail<UsageError>(
+          "--prefix: a language model"
+          " continues its input: put the beginning of the text there");
     if (const DecodeConfig unset;
         !config_.align && (config_.align_layer != unset.align_layer ||
                            config_.align_head != unset.align_head || !paths_.align_gold.empty()))
       fail<UsageError>("--align-layer, --align-head and --align-gold need --align");
     if (!paths_.saliency.empty() && alone_)
-      fail<UsageError>("--saliency: a ", architecture,
-                       " has no source words; gradients for its earlier words are not supported");
+      fail<UsageError>(
+          "--saliency: a language model"
+          " has no source words; gradients for its earlier words are not supported");
     if (!paths_.saliency.empty() && loaded_.model->images)
       fail<UsageError>("--saliency: the model reads images; gradients for their places are not supported");
     if (!paths_.lens.empty()) expect_lens(*loaded_.model);

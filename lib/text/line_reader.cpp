@@ -43,6 +43,10 @@ void LineReader::close() {
   file_ = -1;
 }
 
+std::string LineReader::place(std::int64_t further) const {
+  return concat(name_, ':', (paths_[at_] == "-" ? line_number() : line_number_) + further);
+}
+
 void LineReader::open() {
   close();
   const std::string& path = paths_[at_];
@@ -109,10 +113,8 @@ void LineReader::refuse_long(std::int64_t bytes) {
     bytes += ended ? static_cast<const char*>(stop) - start : static_cast<std::ptrdiff_t>(end_ - begin_);
     begin_ = end_;
   }
-  if (bytes > kMostBytes)
-    fail(name_, ':', line_number() + 1, ": longer than ", kMostBytes, " bytes: is it text?");
-  fail(name_, ':', line_number() + 1, ": ", bytes, " bytes, wanted a line of at most ", max_bytes_,
-       " (--max-line)");
+  if (bytes > kMostBytes) fail(place(1), ": longer than ", kMostBytes, " bytes: is it text?");
+  fail(place(1), ": ", bytes, " bytes, wanted a line of at most ", max_bytes_, " (--max-line)");
 }
 
 bool LineReader::next(std::string& line) {
@@ -132,13 +134,13 @@ bool LineReader::next(std::string& line) {
 void LineReader::clean(std::string& line) const {
   if (std::size_t nul = line.find('\0'); nul != std::string::npos) {
     if (!replace_) {
-      fail(name_, ':', line_number(), ':', nul + 1, ": NUL is not text: is this a text file?");
+      fail(place(), ':', nul + 1, ": NUL is not text: is this a text file?");
     }
     line = replace_all(line, std::string_view("\0", 1), kReplacement);
   }
   if (std::size_t bad = find_invalid_utf8(line); bad != std::string::npos) {
     if (!replace_) {
-      fail(name_, ':', line_number(), ':', bad + 1, ": invalid UTF-8: is the text in another encoding?");
+      fail(place(), ':', bad + 1, ": invalid UTF-8: is the text in another encoding?");
     }
     line = replace_invalid_utf8(line);
   }

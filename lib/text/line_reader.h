@@ -42,6 +42,9 @@ class LineReader {
   std::int64_t line_number() const { return line_number_ + (at_ == 0 ? lines_before_ : 0); }
   /// Number of lines read, from all files.
   std::int64_t lines() const { return lines_; }
+  /// "name:line" of the line last read, or of a further one, for messages: the line of the file, or of the
+  /// whole text where it comes from a pipe.
+  std::string place(std::int64_t further = 0) const;
   /// The path, or "<stdin>".
   const std::string& name() const { return name_; }
 

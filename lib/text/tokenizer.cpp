@@ -129,7 +129,8 @@ std::string prefix_of_side(const TensorMap& map, const std::string& side) {
        {"model/" + side + "_vocabulary", std::string("model/vocabulary"), std::string("vocabulary")}) {
     if (map.contains(prefix + "/config")) return prefix;
   }
-  fail("/model/vocabulary, /model/", side, "_vocabulary and /vocabulary are missing: is it a model?");
+  fail("/model/vocabulary, /model/", side,
+       "_vocabulary and /vocabulary are missing: is it a vocabulary or a model?");
 }
 
 nlohmann::json parse_config(const std::string& path, const std::string& text) {

@@ -73,16 +73,19 @@ struct TrainOptions {
     field("min_frequency", self.min_frequency, "leave out words, characters or segments that are rarer",
           between(0, 1'000'000'000));
     field("min_word_count", self.min_word_count,
-          "bpe: learn from the words that occur so often; 2 leaves out about half the words of a large text, "
+          "bpe: learn only from words that occur at least N times; 2 leaves out about half the words of a "
+          "large text, "
           "and the counts of their pairs and characters, which then take no memory while merges are learned",
           between(1, 1'000'000'000));
-    field("special", self.special,
-          "give the vocabulary these special pieces too, a list of cls, sep and mask with commas; text names "
-          "the mask: <mask>");
-    field("sample_lines", self.sample_lines,
-          "unigram: learn from so many lines, drawn by --seed from their numbers in the whole text (0: from "
-          "all); 1 to 10 million serve",
-          between(0, 1'000'000'000));
+    field(
+        "special", self.special,
+        "give the vocabulary these special pieces too: comma-separated, from cls, sep and mask; in text the "
+        "mask is written <mask>");
+    field(
+        "sample_lines", self.sample_lines,
+        "unigram: learn from N lines, chosen by --seed and line number in the whole text (0: from all); 1 to "
+        "10 million are enough",
+        between(0, 1'000'000'000));
   }
 };
 

@@ -63,7 +63,11 @@ std::int32_t Vocabulary::id(const std::string& piece) const {
   auto it = ids_.find(piece);
   if (it != ids_.end()) return it->second;
   if (special_.unk == SpecialIds::kAbsent) {
-    fail("vocabulary: \"", escaped(piece), "\" is not in it, and it has no piece for unknown text");
+    const bool is_of_ids = !pieces_.empty() && pieces_.back() == std::to_string(size() - 1);
+    fail("\"", escaped(piece), "\" is not in the vocabulary, which has no piece for unknown text",
+         is_of_ids ? ": its pieces are the ids in digits, because the model has no tokenizer beside its "
+                     "weights, or reads images"
+                   : "");
   }
   return special_.unk;
 }

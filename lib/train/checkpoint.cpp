@@ -103,6 +103,7 @@ const std::string* find_value(const Identity& identity, const std::string& field
 
 /// Digests are abbreviated: their beginning distinguishes them.
 std::string shown(const std::string& value) {
+  if (value.empty()) return "none";
   return value.size() == 64 ? value.substr(0, 12) : escaped(value);
 }
 

@@ -92,7 +92,7 @@ std::vector<std::string> classes_of(const Lines& labels) {
     names.insert(label);
   }
   if (names.size() < 2)
-    fail(escaped(labels.path), ": ", names.size(), " different labels, wanted at least two");
+    fail(escaped(labels.path), ": ", count_of(std::ssize(names), "different label"), ", wanted at least two");
   return {names.begin(), names.end()};
 }
 
@@ -129,7 +129,8 @@ Corpus read_corpus(const CorpusLines& text, const LineEncoder& encode_source,
     auto encode = [&](const Lines& side, const LineEncoder& encoder, std::size_t of_empty,
                       std::int64_t most) -> TokenIds {
       if (!side.there) return {};
-      TokenIds ids = encoder(side.lines[i]);
+      TokenIds ids = at_place([&] { return concat(escaped(side.path), ':', i + 1); },
+                              [&] { return encoder(side.lines[i]); });
       empty = empty || ids.size() == of_empty;
       too_long = too_long || (most > 0 && static_cast<std::int64_t>(ids.size()) > most);
       return ids;

@@ -50,10 +50,11 @@ std::string start_from(LoadedModel& initial, std::unique_ptr<Model<float>>& mode
   for (const Parameter& p : from.list())
     if (!model->parameters.contains(p.name)) note_scope(left_out, p.name);
   if (classes.empty()) return "";
-  if (keeps_head) return concat("the model's, ", classes.size(), " classes");
-  return concat("new, ", classes.size(),
+  if (keeps_head) return concat("the model's own head of ", classes.size(), " classes");
+  return concat("new head of ", classes.size(),
                 " classes (from --labels), pooling = ", word_of(model->classes->pooling),
-                "; drawn: ", joined(drawn), left_out.empty() ? "" : concat("; left out: ", joined(left_out)));
+                "; initialised at random: ", joined(drawn),
+                left_out.empty() ? "" : concat("; not used: ", joined(left_out)));
 }
 
 }  // namespace heed

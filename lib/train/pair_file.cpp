@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "io/provenance.h"
+#include "io/superblock.h"
 
 namespace heed {
 namespace {
@@ -49,8 +50,17 @@ void PairFileWriter::finish(const PairInfo& info) {
                    {"texts", info.texts}});
 }
 
+namespace {
+
+const std::string& expect_corpus(const std::string& path) {
+  io::expect_hdf5_file(path, "a corpus (tokenize --pairs)");
+  return path;
+}
+
+}  // namespace
+
 PairFile::PairFile(const std::string& path)
-    : columns_(path), source_(half("source")), target_(half("target")) {
+    : columns_(expect_corpus(path)), source_(half("source")), target_(half("target")) {
   const Attributes about = columns_.group("corpus");
   info_ = {text(about, "source_vocabulary_digest"),
            text(about, "target_vocabulary_digest"),

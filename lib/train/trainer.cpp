@@ -458,8 +458,8 @@ bool Trainer::write_result(const std::atomic<bool>& stop) {
   if (first())
     save_model(files_.model, model_, setup_.vocabularies, final_record(ended_by, *scores),
                {{}, setup_.scales});
-  logging::note(concat("saved ", files_.model, " after ", state_.step, " updates, ended by ", ended_by,
-                       validates_ ? ": " + describe(*scores) : ""));
+  logging::note(concat("saved ", files_.model, " after ", count_of(state_.step, "update"), ", ended by ",
+                       ended_by, validates_ ? ": " + describe(*scores) : ""));
   return true;
 }
 

@@ -196,18 +196,19 @@ BOOST_AUTO_TEST_CASE(classes_of_tokens_drop_out_as_those_of_their_kind) {
 
 BOOST_AUTO_TEST_CASE(the_same_classes_keep_their_head_and_order) {
   const Started same("bert-classes", {"LABEL_2", "LABEL_0", "LABEL_1"});
-  BOOST_TEST(same.said == "the model's, 3 classes");
+  BOOST_TEST(same.said == "the model's own head of 3 classes");
   BOOST_TEST((same.classes == std::vector<std::string>{"LABEL_0", "LABEL_1", "LABEL_2"}));
   BOOST_TEST((same.keeps("classes/weight") && same.keeps("encoder/pooler/weight")));
   const Started others("bert-classes", {"a", "b", "c"});  // as many
   BOOST_TEST((!others.keeps("classes/weight") && others.keeps("encoder/pooler/weight")));
   Started other_dropout("bert-classes", {"LABEL_0", "LABEL_1", "LABEL_2"}, "", 0.5);
-  BOOST_TEST(
-      (other_dropout.said == "the model's, 3 classes" && other_dropout.model->classes->dropout == 0.5));
+  BOOST_TEST((other_dropout.said == "the model's own head of 3 classes" &&
+              other_dropout.model->classes->dropout == 0.5));
   const Started pooled("bert-classes", {"LABEL_0", "LABEL_1", "LABEL_2"}, "mean");
   BOOST_TEST(!pooled.keeps("classes/weight"));
   BOOST_TEST(pooled.said ==
-             "new, 3 classes (from --labels), pooling = mean; drawn: classes; left out: encoder/pooler");
+             "new head of 3 classes (from --labels), pooling = mean; initialised at random: classes; not "
+             "used: encoder/pooler");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

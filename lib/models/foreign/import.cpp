@@ -14,6 +14,7 @@
 #include "base/glob.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "io/superblock.h"
 #include "models/architectures.h"
 #include "models/config_json.h"
 
@@ -58,9 +59,17 @@ const Family& family_of(const Source& source) {
          ": wanted a model of one of ", joined(names));
   }
   if (source.has_weights()) source.weights();  // which may be damaged
+  std::error_code error;
+  const fs::file_status status = fs::status(source.path(), error);
+  if (!fs::exists(status)) fail(escaped(source.path()), ": cannot read: No such file or directory");
+  if (io::is_hdf5_file(source.path()))
+    fail(escaped(source.path()),
+         ": is an HDF5 file, as models of heed are, which need no import: give it as it is by -m, or by "
+         "train --init-from to go on training");
   fail(escaped(source.path()),
-       ": no model in this folder, wanted config.json and model.safetensors of one of ", joined(names),
-       ", or a model file of heed", files_of(source.path()));
+       fs::is_directory(status) ? ": no model in this folder, wanted" : ": is no model, wanted a folder with",
+       " config.json and model.safetensors of one of ", joined(names), ", or a model file of heed",
+       files_of(source.path()));
 }
 
 /// A position table is made from the settings, whatever the weights are: wrong settings must cost an error,

@@ -38,4 +38,25 @@ BOOST_AUTO_TEST_CASE(fail_throws_the_wanted_type) {
                         [](const Error& e) { return std::string(e.what()) == "line 3: 2.5"; });
 }
 
+BOOST_AUTO_TEST_CASE(a_place_is_put_before_errors_except_those_of_usage) {
+  const auto message = [](const auto& work) {
+    try {
+      return std::string(at_place([] { return "a.en:3"; }, work));
+    } catch (const UsageError& error) {
+      return concat("usage: ", error.what());
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  BOOST_CHECK_EQUAL(message([]() -> std::string { fail("wrong"); }), "a.en:3: wrong");
+  BOOST_CHECK_EQUAL(message([]() -> std::string { fail<UsageError>("wrong"); }), "usage: wrong");
+  BOOST_CHECK_EQUAL(message([] { return std::string("right"); }), "right");
+}
+
+BOOST_AUTO_TEST_CASE(a_count_has_its_noun) {
+  BOOST_CHECK_EQUAL(count_of(1, "line"), "1 line");
+  BOOST_CHECK_EQUAL(count_of(0, "line"), "0 lines");
+  BOOST_CHECK_EQUAL(count_of(12, "line"), "12 lines");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -25,6 +25,10 @@ BOOST_AUTO_TEST_CASE(numbers_are_read_whole_or_refused) {
   BOOST_CHECK_EQUAL(to_integer("--beam", "-3"), -3);
   BOOST_CHECK_EQUAL(to_real("--rate", "2.5e-3"), 0.0025);
   BOOST_CHECK_EXCEPTION(to_integer("--beam", "3x"), UsageError, says("--beam: got '3x', wanted an integer"));
+  BOOST_CHECK_EXCEPTION(
+      to_integer("--seed", "99999999999999999999"), UsageError,
+      says("--seed: got '99999999999999999999', wanted an integer from -9223372036854775808 to "
+           "9223372036854775807"));
   for (const char* text : {"", "1.5", "99999999999999999999", " 1", "+-1"}) {
     BOOST_CHECK_THROW(to_integer("--beam", text), UsageError);
   }

@@ -281,6 +281,14 @@ BOOST_AUTO_TEST_CASE(an_error_about_an_option_stays_as_it_is) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(an_error_about_another_file_stays_as_it_is) {
+  const Input input;
+  Events events;
+  events.begin = [](float) { fail<FileError>("/dev/full: cannot write"); };
+  io::FrameReader reader = input.reader();
+  BOOST_TEST(error_of([&] { run(reader, events, 1); }) == "/dev/full: cannot write");
+}
+
 BOOST_AUTO_TEST_CASE(sentences_are_counted_within_their_input) {
   const TemporaryFolder folder;
   const std::vector<std::string> paths{folder / "a", folder / "b"};

@@ -24,6 +24,17 @@ BOOST_AUTO_TEST_CASE(special_pieces_come_first) {
   BOOST_TEST(vocabulary.id("dog") == special.unk);
 }
 
+BOOST_AUTO_TEST_CASE(without_a_piece_for_unknown_text_there_is_none) {
+  const auto error = [](Lines pieces) {
+    return error_of([&] { return Vocabulary(pieces, kNoSpecialIds).id("the"); });
+  };
+  BOOST_TEST(error({"cat", "dog"}) ==
+             "\"the\" is not in the vocabulary, which has no piece for unknown text");
+  BOOST_TEST(error({"0", "1"})
+                 .ends_with(": its pieces are the ids in digits, because the model has no tokenizer beside "
+                            "its weights, or reads images"));
+}
+
 BOOST_AUTO_TEST_CASE(only_ids_in_range_have_a_piece) {
   BOOST_CHECK_THROW(Vocabulary().piece(4), Error);
   BOOST_CHECK_THROW(Vocabulary().piece(-1), Error);

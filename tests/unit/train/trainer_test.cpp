@@ -281,6 +281,9 @@ BOOST_AUTO_TEST_CASE(another_run_is_not_resumed) {
   auto changed = [](TrainSetup& s) { s.identity[1].value = "abd"; };
   BOOST_CHECK_EXCEPTION(train_small(folder / "m.h5", changed, true), OtherRunError,
                         [](const Error& e) { return says(e, "source text was abc, now it is abd"); });
+  auto removed = [](TrainSetup& s) { s.identity[1].value = ""; };
+  BOOST_CHECK_EXCEPTION(train_small(folder / "m.h5", removed, true), OtherRunError,
+                        [](const Error& e) { return says(e, "source text was abc, now it is none"); });
 }
 
 BOOST_AUTO_TEST_CASE(an_option_younger_than_the_checkpoint_must_be_at_its_default) {
