@@ -116,17 +116,15 @@ class TranslateJob final : public DecodeJob {
                        architecture);
     if (gives_lists_) check_lists();
     if (!paths_.prefix.empty() && alone_)
-      fail<UsageError>(
-          "--prefix: a language model"
-          " continues its input: put the beginning of the text there");
+      fail<UsageError>("--prefix: a language model continues its input: put the beginning of the text there");
     if (const DecodeConfig unset;
         !config_.align && (config_.align_layer != unset.align_layer ||
                            config_.align_head != unset.align_head || !paths_.align_gold.empty()))
       fail<UsageError>("--align-layer, --align-head and --align-gold need --align");
     if (!paths_.saliency.empty() && alone_)
       fail<UsageError>(
-          "--saliency: a language model"
-          " has no source words; gradients for its earlier words are not supported");
+          "--saliency: a language model has no source words; gradients for its earlier words are not "
+          "supported");
     if (!paths_.saliency.empty() && loaded_.model->images)
       fail<UsageError>("--saliency: the model reads images; gradients for their places are not supported");
     if (!paths_.lens.empty()) expect_lens(*loaded_.model);
