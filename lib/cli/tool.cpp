@@ -99,8 +99,8 @@ void Tool::add_option(const std::string& text, Value value, const std::string& h
   std::string details = help;
   if (!rule.choices.empty()) details += ": " + alternatives(rule.choices);
   if (!rule.range.unlimited()) details += " (" + to_string(rule.range) + ")";
-  CLI::callback_t store = [value, rule, name, this](const CLI::results_t& words) {
-    assign(value, rule, parser_.source_of(name), words);
+  CLI::callback_t store = [value, rule, name, &parser = parser_](const CLI::results_t& words) {
+    assign(value, rule, parser.source_of(name), words);
     return true;
   };
   CLI::Option* option = parser_.app.add_option(names, store, details);
