@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_new_head_leaves_the_body_as_it_is) {
     BOOST_TEST(taken > 20);
     const auto drawn = elements<float>(std::as_const(started.model->parameters).view("classes/weight"));
     BOOST_TEST(std::ranges::count(drawn, 0.0f) == 0);
-    BOOST_TEST(started.said.starts_with("new, 2 classes (from --labels)"));
+    BOOST_TEST(started.said.starts_with("new head of 2 classes (from --labels)"));
   }
 }
 
