@@ -325,7 +325,8 @@ void Tool::Parser::refuse_shared_stdin() {
     fail<UsageError>(heed::joined(readers, " and "), ": only one file can be the standard input");
 }
 
-/// An output that is read as well would be lost, and be no model, or no text, any longer.
+/// A model, or another file that an option names, would be lost if the output went to it. INPUT may be replaced by what is
+/// made of it.
 void Tool::Parser::refuse_replaced_input() {
   if (Tool(*this).given("overwrite")) return;
   const auto shown = [](const CLI::Option& option) {
@@ -335,9 +336,9 @@ void Tool::Parser::refuse_replaced_input() {
     if (!written.contains(to->get_single_name())) continue;
     for (const CLI::Option* from : app.get_options()) {
       const std::string name = from->get_single_name();
-      if (written.contains(name) || !names_file(*from)) continue;
+      if (name == "INPUT" || written.contains(name) || !names_file(*from)) continue;
       // HEED_MODEL names a model also for a command that reads none, such as tokenize --train.
-      if ((name == "INPUT" || name == "model") && reads_stdin && !reads_input()) continue;
+      if (name == "model" && reads_stdin && !reads_input()) continue;
       for (const std::string& output : to->reduced_results()) {
         if (!std::filesystem::is_regular_file(output)) continue;
         for (const std::string& input : from->results())
