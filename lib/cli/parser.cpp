@@ -283,6 +283,9 @@ void Tool::Parser::parse() {
     throw;
   } catch (const CLI::ParseError& error) {
     explain(error);
+  } catch (
+      const std::invalid_argument&) {  // of the conversion of a flag, which on the command line has no value
+    fail<UsageError>(config_file(), ": a flag's value is neither true nor false");
   }
   common.progress = chosen<logging::When>("--progress", kWhen, progress);
   if (lacks_model && lacks_model()) {

@@ -33,13 +33,14 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
 }
 
-/// The fields of a line: between commas if there are any, else between spaces and tabs.
+/// The fields of a line: between commas or, if there are none, tabs, where one may be empty; else between spaces.
 std::vector<std::string_view> fields_of(std::string_view line) {
   std::vector<std::string_view> fields;
-  if (line.find(',') != std::string_view::npos) {
+  for (const char separator : {',', '\t'}) {
+    if (line.find(separator) == std::string_view::npos) continue;
     for (bool more = true; more;) {
-      more = line.find(',') != std::string_view::npos;
-      fields.push_back(trimmed(take_until(line, ',')));
+      more = line.find(separator) != std::string_view::npos;
+      fields.push_back(trimmed(take_until(line, separator)));
     }
     return fields;
   }

@@ -240,6 +240,14 @@ Encoding::Encoding(const Model<float>& model, const EncodeOptions& options, Tens
   inspection->start_trace();
 }
 
+void expect_finite_states(Matrix<const float> states, std::int64_t sentence, std::int64_t layer) {
+  for (std::int64_t i = 0; i < states.rows; ++i)
+    if (!all_finite(row_span(states, i)))
+      throw SentenceError(sentence,
+                          concat("the states of layer ", layer, " are not finite at position ", i,
+                                 ": are its embeddings too large? (--allow-nonfinite lets it pass)"));
+}
+
 void Encoding::encode(SentenceRange range) {
   Recording<float>::Wanted recorded;
   if (!names_.empty())
@@ -256,9 +264,11 @@ void Encoding::encode(SentenceRange range) {
     const Matrix<const float> output =
         model_.encoder ? x.states.value()
                        : pass.recorded().at(names_[static_cast<std::size_t>(layer)]).matrix();
-    for (std::int64_t s = 0; s < range.count; ++s)
-      copy_rows(output.row_range(rows.offset(s), rows.length(s)),
-                matrix_at<float>(states_, {range.first + s, slot}));
+    for (std::int64_t s = 0; s < range.count; ++s) {
+      const Matrix<const float> of_sentence = output.row_range(rows.offset(s), rows.length(s));
+      if (options_.wanted == Values::finite) expect_finite_states(of_sentence, s, layer);
+      copy_rows(of_sentence, matrix_at<float>(states_, {range.first + s, slot}));
+    }
     if (pool_ && layer + 1 == last_)
       std::ranges::copy(pool_->of(pass, pass.tape->constant(output), rows),
                         vectors_.values<float>().begin() + range.first * vectors_.shape()[1]);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "tensor/padding.h"
+#include "text/unicode.h"
 
 namespace heed {
 
@@ -52,7 +53,7 @@ std::string translated_text(const Results& hypotheses, const std::vector<Ids>& p
                             std::int64_t first_sentence, bool n_best, const text::Tokenizer& tokenizer) {
   std::string out;
   for_each(hypotheses, [&](std::size_t s, std::size_t, const Hypothesis& h) {
-    const std::string text = text_of(prompts, s, h, tokenizer);
+    const std::string text = text::one_line(text_of(prompts, s, h, tokenizer));
     const auto sentence = first_sentence + static_cast<std::int64_t>(s);
     out += n_best ? concat(sentence, " ||| ", text, " ||| ", fixed(h.score, 6)) : text;
     out += "\n";
@@ -92,7 +93,9 @@ TensorMap hypothesis_map(const Results& hypotheses, const std::vector<Ids>& prom
     score.values<float>()[at] = static_cast<float>(h.score);
     length.values<std::int32_t>()[at] = static_cast<std::int32_t>(h.ids.size());
     finished.values<std::uint8_t>()[at] = h.finished;
-    text.values<std::string>()[at] = text_of(prompts, s, h, tokenizer);
+    text.values<std::string>()[at] =
+        text::replace_all(text_of(prompts, s, h, tokenizer), std::string_view("\0", 1),
+                          "\uFFFD");  // HDF5's strings cannot hold NUL
     std::ranges::copy(h.ids, matrix_at<std::int32_t>(ids, {sentence}).row(rank));
     std::ranges::copy(tokenizer.pieces(h.ids),
                       token.values<std::string>().begin() + static_cast<std::ptrdiff_t>(at * longest));

@@ -522,7 +522,8 @@ void TokenizeCommand::read_tokens() const {
       },
       [&](TensorMap& frame) {
         lines.clear();
-        for (const auto& ids : text::sentence_ids(frame, *pieces_of)) lines.push_back(pieces_of->decode(ids));
+        for (const auto& ids : text::sentence_ids(frame, *pieces_of))
+          lines.push_back(text::one_line(pieces_of->decode(ids)));
       },
       [&](const TensorMap&) {
         for (const std::string& line : lines) out.line(line);
@@ -543,7 +544,7 @@ void TokenizeCommand::read_pieces() const {
       }
       ids.push_back(pieces_of.vocabulary().id(std::string(piece)));
     }
-    out.line(pieces_of.decode(ids));
+    out.line(text::one_line(pieces_of.decode(ids)));
     if (flush && !reader.has_arrived()) out.flush();
   }
   refuse_empty(reader);

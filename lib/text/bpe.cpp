@@ -21,9 +21,7 @@ std::uint64_t key_of(std::int32_t left, std::int32_t right) {
 }  // namespace
 
 void count_words(std::string_view line, WordCounts& counts) {
-  while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
-  while (!line.empty() && (line.front() == '\r' || line.front() == ' ')) line.remove_prefix(1);
-  for (std::string_view word : split_any(line, " ")) ++find_or_add(counts, word)->second;
+  for (std::string_view word : split_any(line, " \r")) ++find_or_add(counts, word)->second;
 }
 
 WordCounts::iterator find_or_add(WordCounts& counts, std::string_view word) {

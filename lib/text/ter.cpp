@@ -257,18 +257,20 @@ std::int64_t edits(const Words& hypothesis, const Words& reference) {
 Statistics Ter::compare(const std::string& hypothesis, std::span<const std::string> references) const {
   if (references.empty()) fail("TER needs a reference");
   std::unordered_map<std::string, Word> numbers;
-  auto words = [&](const std::string& line) {
-    const std::string text = tokenize_tercom(
+  const auto tokenized = [&](const std::string& line) {
+    return tokenize_tercom(
         line, {options_.normalized, options_.no_punct, options_.asian_support, options_.case_sensitive});
+  };
+  const auto words = [&](const std::string& text) {
     Words list;
     for (const std::string_view word : split_any(text, " "))
       list.push_back(numbers.emplace(word, static_cast<Word>(numbers.size())).first->second);
     return list;
   };
-  const Words ours = words(hypothesis);
+  const Words ours = words(tokenized(hypothesis));
   std::int64_t fewest = 0, length = 0;
   for (std::size_t i = 0; i < references.size(); ++i) {
-    const Words theirs = words(references[i]);
+    const Words theirs = words(tokenized(tokenized(references[i])));  // twice, as sacreBLEU does
     const std::int64_t found = edits(ours, theirs);
     fewest = i == 0 ? found : std::min(fewest, found);
     length += std::ssize(theirs);

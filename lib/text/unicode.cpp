@@ -199,6 +199,13 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
   }
 }
 
+std::string one_line(std::string_view text) {
+  std::string line = replace_all(text, std::string_view("\0", 1), "\uFFFD");
+  std::ranges::replace_if(
+      line, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return line;
+}
+
 std::string to_lower(std::string_view text) {
   std::u32string wide;
   for (std::string_view character : characters(text)) wide += code_point(character);

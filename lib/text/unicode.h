@@ -50,6 +50,9 @@ std::vector<std::string_view> split_any(std::string_view text, std::string_view 
 /// `text` with every `from` replaced by `to`.
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
 
+/// `text` as a line of a text: with spaces for line breaks and U+FFFD for NUL, which byte pieces may stand for.
+std::string one_line(std::string_view text);
+
 /// Lower case with the two special rules of Unicode that are not per character (as Python's str.lower()):
 /// capital I with a dot becomes two characters, a capital sigma at the end of a word becomes the final one.
 std::string to_lower(std::string_view text);

@@ -239,6 +239,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   if (is_kind(kind, "mistral")) require.want("attention_bias=none");
   if (is_kind(kind, "llama") || is_kind(kind, "qwen3")) require.want("attention_bias=none|all");
   if (!is_kind(kind, "mistral")) require.want("sliding_window=0");
+  if (config.rope_scaling != "yarn") require.want("rope_attention_factor=1.0");
   const std::string activation = require.word(
       "activation",
       {{"silu", "silu"}, {"gelu", "gelu"}, {"gelu_tanh", "gelu_pytorch_tanh"}, {"relu", "relu"}});
