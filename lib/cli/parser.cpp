@@ -101,6 +101,11 @@ bool names_file(const CLI::Option& option) {
                                      std::ranges::find(kFiles, option.get_type_name()) != std::end(kFiles));
 }
 
+/// As messages call it: "INPUT", "--model".
+std::string shown_name(const CLI::Option& option) {
+  return (option.get_positional() ? "" : "--") + option.get_single_name();
+}
+
 bool is_stdin(const std::string& file) {
   return file == "-" || file == "/dev/stdin" || file == "/dev/fd/0";
 }
@@ -283,8 +288,8 @@ void Tool::Parser::parse() {
     throw;
   } catch (const CLI::ParseError& error) {
     explain(error);
-  } catch (
-      const std::invalid_argument&) {  // of the conversion of a flag, which on the command line has no value
+  } catch (const std::invalid_argument&) {
+    // Of the conversion of a flag, which on the command line has no value.
     fail<UsageError>(config_file(), ": a flag's value is neither true nor false");
   }
   common.progress = chosen<logging::When>("--progress", kWhen, progress);
@@ -322,7 +327,7 @@ void Tool::Parser::refuse_shared_stdin() {
     std::vector<std::string> files = option->reduced_results();  // of a repeated option the last
     if (is_input && files.empty() && reads_stdin()) files = {"-"};
     readers.insert(readers.end(), static_cast<std::size_t>(std::ranges::count_if(files, is_stdin)),
-                   option->get_positional() ? name : "--" + name);
+                   shown_name(*option));
   }
   if (readers.size() > 1)
     fail<UsageError>(heed::joined(readers, " and "), ": only one file can be the standard input");
@@ -332,24 +337,24 @@ void Tool::Parser::refuse_shared_stdin() {
 /// made of it.
 void Tool::Parser::refuse_replaced_input() {
   if (Tool(*this).given("overwrite")) return;
-  const auto shown = [](const CLI::Option& option) {
-    return (option.get_positional() ? "" : "--") + option.get_single_name();
+  const auto is_read = [&](const CLI::Option& option) {
+    const std::string name = option.get_single_name();
+    if (name == "INPUT" || written.contains(name) || !names_file(option)) return false;
+    // HEED_MODEL names a model also for a command that reads none, such as tokenize --train.
+    return !(name == "model" && reads_stdin && !reads_input());
+  };
+  const auto refuse = [&](const CLI::Option& to, const std::string& output) {
+    for (const CLI::Option* from : app.get_options())
+      if (is_read(*from) && std::ranges::any_of(from->results(), [&](const std::string& input) {
+            return same_place(output, input);
+          }))
+        fail<UsageError>(shown_name(to), " and ", shown_name(*from), " name the same file, ", escaped(output),
+                         ": what is read would be replaced");
   };
   for (const CLI::Option* to : app.get_options()) {
     if (!written.contains(to->get_single_name())) continue;
-    for (const CLI::Option* from : app.get_options()) {
-      const std::string name = from->get_single_name();
-      if (name == "INPUT" || written.contains(name) || !names_file(*from)) continue;
-      // HEED_MODEL names a model also for a command that reads none, such as tokenize --train.
-      if (name == "model" && reads_stdin && !reads_input()) continue;
-      for (const std::string& output : to->reduced_results()) {
-        if (!std::filesystem::is_regular_file(output)) continue;
-        for (const std::string& input : from->results())
-          if (same_place(output, input))
-            fail<UsageError>(shown(*to), " and ", shown(*from), " name the same file, ", escaped(output),
-                             ": what is read would be replaced");
-      }
-    }
+    for (const std::string& output : to->reduced_results())
+      if (std::filesystem::is_regular_file(output)) refuse(*to, output);
   }
 }
 

@@ -204,8 +204,7 @@ void Edits::expect_used() const {
       fail(edit.text, ": there is no sentence ", edit.chosen.sentence, ": the input has ", next_);
     if (next_ > 0 && edit.chosen.position >= 0 && changed == 0)
       fail(edit.text, ": nothing was edited: no such sentence has a position ", edit.chosen.position);
-    if (typed.glob)
-      logging::note(concat(typed.text, ": changed ", changed, changed == 1 ? " value" : " values"));
+    if (typed.glob) logging::note(concat(typed.text, ": changed ", count_of(changed, "value")));
   }
 }
 

@@ -83,8 +83,8 @@ Tensor parse_number_rows(std::span<const std::byte> bytes, const std::string& na
     }
     if (++rows == 1) columns = fields.size();
     if (fields.size() != columns)
-      fail(name, ":", line_number, ": ", fields.size(), fields.size() == 1 ? " number" : " numbers",
-           ", wanted ", columns, " as in the first row");
+      fail(name, ":", line_number, ": ", count_of(std::ssize(fields), "number"), ", wanted ", columns,
+           " as in the first row");
   }
   if (rows == 0) fail(name, ": no numbers: did the command that should write them fail?");
   return Tensor::of<double>(std::move(values), {rows, static_cast<std::int64_t>(columns)});

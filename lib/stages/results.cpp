@@ -93,9 +93,7 @@ TensorMap hypothesis_map(const Results& hypotheses, const std::vector<Ids>& prom
     score.values<float>()[at] = static_cast<float>(h.score);
     length.values<std::int32_t>()[at] = static_cast<std::int32_t>(h.ids.size());
     finished.values<std::uint8_t>()[at] = h.finished;
-    text.values<std::string>()[at] =
-        text::replace_all(text_of(prompts, s, h, tokenizer), std::string_view("\0", 1),
-                          "\uFFFD");  // HDF5's strings cannot hold NUL
+    text.values<std::string>()[at] = text::without_nul(text_of(prompts, s, h, tokenizer));
     std::ranges::copy(h.ids, matrix_at<std::int32_t>(ids, {sentence}).row(rank));
     std::ranges::copy(tokenizer.pieces(h.ids),
                       token.values<std::string>().begin() + static_cast<std::ptrdiff_t>(at * longest));

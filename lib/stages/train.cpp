@@ -327,7 +327,7 @@ void note_start(const TrainingJob& job, const Ingredients& in, const Trainer& tr
                        : in.model->encoder && in.model->decoder ? " sentence pairs, "
                                                                 : " sentences, ",
                        in.training.tokens(), in.model->decoder ? " target tokens, " : " tokens, ",
-                       job.threads, job.threads == 1 ? " thread" : " threads",
+                       count_of(job.threads, "thread"),
                        job.exchange ? concat(" on each of ", job.exchange->size(), " ranks") : "",
                        step > 0 ? concat(", continuing after update ", step) : ""));
 }

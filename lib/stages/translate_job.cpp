@@ -356,7 +356,8 @@ class TranslateJob final : public DecodeJob {
     if (saliency_) saliency_->finish();
     if (lens_) lens_->finish();
     if (cut_ > 0)
-      logging::note(concat(cut_, cut_ == 1 ? " result was" : " results were", " cut at the maximal length"));
+      logging::note(
+          concat(count_of(cut_, "result"), cut_ == 1 ? " was" : " were", " cut at the maximal length"));
     if (options_.times_ops) note_op_times(op_times_);
   }
 

@@ -199,8 +199,12 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
   }
 }
 
+std::string without_nul(std::string_view text) {
+  return replace_all(text, std::string_view("\0", 1), "\uFFFD");
+}
+
 std::string one_line(std::string_view text) {
-  std::string line = replace_all(text, std::string_view("\0", 1), "\uFFFD");
+  std::string line = without_nul(text);
   std::ranges::replace_if(
       line, [](char c) { return c == '\n' || c == '\r'; }, ' ');
   return line;

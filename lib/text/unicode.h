@@ -50,7 +50,9 @@ std::vector<std::string_view> split_any(std::string_view text, std::string_view 
 /// `text` with every `from` replaced by `to`.
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
 
-/// `text` as a line of a text: with spaces for line breaks and U+FFFD for NUL, which byte pieces may stand for.
+/// `text` with U+FFFD for NUL, which a byte piece may stand for and HDF5's strings cannot hold.
+std::string without_nul(std::string_view text);
+/// `text` as one line of a text: without NUL, and with spaces for line breaks.
 std::string one_line(std::string_view text);
 
 /// Lower case with the two special rules of Unicode that are not per character (as Python's str.lower()):

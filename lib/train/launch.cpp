@@ -78,8 +78,7 @@ std::shared_ptr<Exchange> join_ranks(double timeout) {
     refuse(concat(escaped(path), " is of heed ", escaped(module->version), ", not ", version()));
   std::shared_ptr<Exchange> exchange(module->join(timeout));
   if (launch->size && *launch->size != exchange->size())
-    fail(described(*launch), ", but MPI knows of ", exchange->size(),
-         exchange->size() == 1 ? " rank" : " ranks",
+    fail(described(*launch), ", but MPI knows of ", count_of(exchange->size(), "rank"),
          ": the launcher and this MPI are incompatible; with srun give --mpi=pmix (srun --mpi=list shows "
          "what there is); --exchange none trains alone");
   return exchange;
