@@ -68,6 +68,7 @@ int main(int argc, char** argv) {
         tool.beside_input({"target"});
         tool.bind(config);
         tool.joined({"mask"});
+        tool.addresses({"query", "key", "value", "past-key", "past-value", "parameters", "bias", "mask"});
         inspect.declare(tool);
         tool.writes({"trace"});
         tool.option("--batch", paths.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));

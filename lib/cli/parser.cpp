@@ -15,6 +15,7 @@
 #include "base/parallel.h"
 #include "base/paths.h"
 #include "base/version.h"
+#include "cli/config_file.h"
 
 namespace heed::cli {
 namespace {
@@ -145,80 +146,6 @@ std::string shell_quoted(const std::vector<std::string>& words) {
   return joined(list, " ");
 }
 
-namespace {
-
-[[noreturn]] void refuse_section(const std::string& file, const std::string& section) {
-  std::string near;
-  for (const char* known : tools())
-    if (edit_distance(section, known) <= 2) near = known;
-  fail<UsageError>(file, ": section [", escaped(section), "] does not name a tool",
-                   near.empty() ? ", wanted [decode] and the like" : "; did you mean [" + near + "]?");
-}
-
-/// The tool in whose section a key is; "": none.
-std::string section_of(const CLI::ConfigItem& item, const std::string& tool, const std::string& file) {
-  if (item.parents.empty()) return "";
-  const std::string section = joined(item.parents, ".");
-  if (section != tool && std::ranges::count(tools(), section) == 0) refuse_section(file, section);
-  return section;
-}
-
-/// CLI11 takes any line for a key. For nested sections it stores each level with all above it, and it ignores
-/// deeply nested keys.
-void check_lines(const std::string& text, const std::string& file) {
-  std::istringstream lines(text);
-  bool in_list = false;
-  int number = 1;
-  for (std::string line; std::getline(lines, line); ++number) {
-    CLI::detail::trim(line);
-    if (std::exchange(in_list, in_list && !line.ends_with(']'))) continue;
-    if (line.empty() || line.starts_with('#') || line.starts_with(';')) continue;
-    const bool is_section = line.starts_with('[') && line.ends_with(']');
-    const std::size_t equals = line.find('=');
-    if (!is_section && (equals == std::string::npos || line.starts_with('[')))
-      fail<UsageError>(file, ':', number, ": \"", escaped(line), "\", wanted KEY = VALUE or [TOOL]");
-    const std::string name = is_section ? line.substr(1, line.size() - 2) : line.substr(0, equals);
-    if (const auto levels = std::ranges::count(name, '.'); levels > (is_section ? 0 : 100))
-      refuse_section(file, name);
-    const std::string value = CLI::detail::trim_copy(line.substr(std::min(equals, line.size() - 1) + 1));
-    in_list = !is_section && value.starts_with('[') && value.find(']') == std::string::npos;
-  }
-}
-
-constexpr std::size_t kMostConfigBytes = 1 << 20;
-
-/// A device may never end.
-void check_config_file(const std::string& path) {
-  std::error_code error;
-  const auto type = std::filesystem::status(path, error).type();
-  if (type == std::filesystem::file_type::character || type == std::filesystem::file_type::block)
-    fail<UsageError>("--config: ", escaped(path), ": is a device, wanted a file or a pipe");
-  if (type == std::filesystem::file_type::directory)
-    fail<UsageError>("--config: ", escaped(path), ": is a folder, wanted a file or a pipe");
-}
-
-}  // namespace
-
-std::vector<CLI::ConfigItem> ConfigReader::from_config(std::istream& file) const {
-  std::string text(kMostConfigBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kMostConfigBytes)
-    fail<UsageError>(file_(), ": longer than ", kMostConfigBytes, " bytes, wanted options");
-  check_lines(text, file_());
-  std::istringstream lines(text);
-  std::vector<CLI::ConfigItem> own, common;
-  for (CLI::ConfigItem& item : CLI::ConfigTOML::from_config(lines)) {
-    const std::string section = section_of(item, tool_, file_());
-    const bool is_mark = item.name == "++" || item.name == "--";  // where a section begins and ends
-    if (is_mark || !(section.empty() || section == tool_)) continue;
-    item.parents.clear();
-    (section.empty() ? common : own).push_back(std::move(item));
-  }
-  own.insert(own.end(), common.begin(), common.end());  // of two values the first counts
-  return own;
-}
-
 Tool::Parser::Parser(const std::string& name, const std::string& purpose, std::vector<std::string> w)
     : app(purpose, name), words(std::move(w)) {
   app.formatter(std::make_shared<HelpFormatter>(*this));
@@ -239,7 +166,7 @@ void Tool::Parser::add_common_options() {
       ->group(kCommonOptions)
       ->type_name("FILE")
       ->each(check_config_file);
-  app.config_formatter(std::make_shared<ConfigReader>(app.get_name(), [this] { return config_file(); }));
+  app.config_formatter(std::make_shared<ConfigReader>(*this));
   app.allow_config_extras(CLI::config_extras_mode::error);
 
   Tool tool(*this);
@@ -288,17 +215,26 @@ void Tool::Parser::parse() {
     throw;
   } catch (const CLI::ParseError& error) {
     explain(error);
-  } catch (const std::invalid_argument&) {
-    // Of the conversion of a flag, which on the command line has no value.
-    fail<UsageError>(config_file(), ": a flag's value is neither true nor false");
   }
   common.progress = chosen<logging::When>("--progress", kWhen, progress);
   if (lacks_model && lacks_model()) {
     fail<UsageError>("no model: give -m FILE or set HEED_MODEL");
   }
+  refuse_empty_names();
   refuse_unread_input();
   refuse_shared_stdin();
   refuse_replaced_input();
+}
+
+std::vector<std::string> Tool::Parser::files_of(const CLI::Option& option) const {
+  if (names_file(option)) return option.results();
+  if (!addresses.contains(option.get_single_name())) return {};
+  std::vector<std::string> files;
+  for (const std::string& text : option.results()) {
+    const std::string address = text.substr(text.find('=') + 1), file = address.substr(0, address.rfind('@'));
+    files.insert(files.end(), {file, file.substr(0, file.rfind(':'))});
+  }
+  return files;
 }
 
 bool Tool::Parser::reads_input() {
@@ -333,28 +269,51 @@ void Tool::Parser::refuse_shared_stdin() {
     fail<UsageError>(heed::joined(readers, " and "), ": only one file can be the standard input");
 }
 
-/// A model, or another file that an option names, would be lost if the output went to it. INPUT may be replaced by what is
-/// made of it.
+/// A model, or another file that is read, would be lost if an output went to it. INPUT may be replaced by what is made of it,
+/// and a model by --overwrite.
 void Tool::Parser::refuse_replaced_input() {
-  if (Tool(*this).given("overwrite")) return;
-  const auto is_read = [&](const CLI::Option& option) {
-    const std::string name = option.get_single_name();
-    if (name == "INPUT" || written.contains(name) || !names_file(option)) return false;
+  const bool replaces_models = Tool(*this).given("overwrite");
+  const auto is_read_for = [&](const CLI::Option& from, const CLI::Option& to) {
+    const std::string name = from.get_single_name();
+    if (name == "INPUT") return to.get_single_name() != "output" && reads_input();
     // HEED_MODEL names a model also for a command that reads none, such as tokenize --train.
-    return !(name == "model" && reads_stdin && !reads_input());
+    if (name == "model") return !reads_stdin || reads_input();
+    return !(replaces_models && from.get_type_name() == "MODEL");
   };
-  const auto refuse = [&](const CLI::Option& to, const std::string& output) {
-    for (const CLI::Option* from : app.get_options())
-      if (is_read(*from) && std::ranges::any_of(from->results(), [&](const std::string& input) {
-            return same_place(output, input);
-          }))
-        fail<UsageError>(shown_name(to), " and ", shown_name(*from), " name the same file, ", escaped(output),
+  const auto refuse_same = [&](const CLI::Option& to, const std::string& output, const CLI::Option& other,
+                               bool exists) {
+    const auto is_same = [&](const std::string& file) { return same_place(output, file); };
+    if (written.contains(other.get_single_name())) {
+      if (std::ranges::any_of(other.reduced_results(), is_same))
+        fail<UsageError>(shown_name(other), " and ", shown_name(to), " name the same file, ", escaped(output),
+                         ": one would replace the other");
+    } else if (exists && is_read_for(other, to)) {
+      if (std::ranges::any_of(files_of(other), is_same))
+        fail<UsageError>(shown_name(to), " and ", shown_name(other), " name the same file, ", escaped(output),
                          ": what is read would be replaced");
+    }
   };
   for (const CLI::Option* to : app.get_options()) {
     if (!written.contains(to->get_single_name())) continue;
-    for (const std::string& output : to->reduced_results())
-      if (std::filesystem::is_regular_file(output)) refuse(*to, output);
+    for (const std::string& output : to->reduced_results()) {
+      std::error_code error;
+      const auto type = std::filesystem::status(output, error).type();
+      using enum std::filesystem::file_type;
+      if (output == "-" || !(type == regular || type == not_found)) continue;  // all may write to /dev/null
+      for (const CLI::Option* other : app.get_options())
+        if (other != to) refuse_same(*to, output, *other, type == regular);
+    }
+  }
+}
+
+/// An option that ends up without a file, as from "$unset", would be ignored.
+void Tool::Parser::refuse_empty_names() {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_single_name();
+    if (option->get_positional() || name == "model" || name == "output") continue;  // these say so themselves
+    if (!written.contains(name) && !names_file(*option)) continue;
+    if (std::ranges::count(option->results(), "") > 0)
+      fail<UsageError>("--", name, ": the file name is empty");
   }
 }
 
@@ -377,14 +336,6 @@ void Tool::Parser::explain(const CLI::ParseError& error) const {
   if (dynamic_cast<const CLI::ExtrasError*>(&error)) {
     fail<UsageError>("unexpected argument '", escaped(app.remaining().front()), "' (see ", app.get_name(),
                      " --help)");
-  }
-  if (dynamic_cast<const CLI::ConfigError*>(&error)) {
-    constexpr std::string_view unknown = "INI was not able to parse ";
-    const std::string what = error.what();
-    if (!what.starts_with(unknown)) fail<UsageError>(config_file(), ": ", escaped(what, 200));
-    const std::string key = what.substr(unknown.size()), near = nearest_option("--" + key);
-    fail<UsageError>(config_file(), ": unknown key ", escaped(key),
-                     near.empty() ? "" : "; did you mean " + near.substr(2) + "?");
   }
   std::string what = error.what();
   if (dynamic_cast<const CLI::FileError*>(&error)) {

@@ -25,12 +25,17 @@ struct Tool::Parser {
   /// What messages call an option with a value, by where it is from: "--threads", "HEED_THREADS",
   /// "--config: FILE: threads".
   std::string source_of(const std::string& name) const;
+  /// "--config: FILE"
+  std::string config_file() const;
+  /// The option that was meant by one that does not exist, with a value where only one will do; "": none is near.
+  std::string nearest_option(std::string unknown) const;
 
   CLI::App app;
   Common common;
   std::vector<std::string> words;                   ///< the command as typed, the tool's name first
   std::set<std::string> places;                     ///< options for locations, which do not affect the result
   std::set<std::string> written{"output", "keep"};  ///< the like, for files that the tool writes
+  std::set<std::string> addresses;                  ///< options whose values name a file and what is in it
   std::set<std::string> beside_input;               ///< options whose files correspond to INPUT line by line
   io::WriteOptions* write = nullptr;  ///< set before the work begins; null: the tool writes no tensors
   std::string description;
@@ -44,33 +49,19 @@ struct Tool::Parser {
 
  private:
   void add_common_options();
-  /// "--config: FILE"
-  std::string config_file() const;
+  /// The files that an option may name; of FILE:PATH, which may be the name of a file, both.
+  std::vector<std::string> files_of(const CLI::Option& option) const;
+  void refuse_empty_names();
   void refuse_unread_input();
   void refuse_shared_stdin();
   void refuse_replaced_input();
   [[noreturn]] void explain(const CLI::ParseError& error) const;
-  std::string nearest_option(std::string unknown) const;
 
   std::string progress = "auto";
 };
 
 /// Thrown by the hidden option --print-completion.
 struct PrintCompletion {};
-
-/// Reads --config: TOML of a reasonable size. Keys before any section apply to every tool that reads the
-/// file, those in [decode] to decode alone, and they take precedence.
-class ConfigReader : public CLI::ConfigTOML {
- public:
-  /// `file` returns the name of the file for messages.
-  ConfigReader(std::string tool, std::function<std::string()> file)
-      : tool_(std::move(tool)), file_(std::move(file)) {}
-  std::vector<CLI::ConfigItem> from_config(std::istream& file) const override;
-
- private:
-  std::string tool_;
-  std::function<std::string()> file_;
-};
 
 /// Formats --help so that help2man understands it.
 class HelpFormatter : public CLI::Formatter {

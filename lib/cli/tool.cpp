@@ -229,6 +229,10 @@ void Tool::writes(std::initializer_list<const char*> options) {
   parser_.written.insert(options.begin(), options.end());
 }
 
+void Tool::addresses(std::initializer_list<const char*> options) {
+  parser_.addresses.insert(options.begin(), options.end());
+}
+
 void Tool::joined(std::initializer_list<const char*> options) {
   for (const char* name : options)
     parser_.app.get_option(concat("--", name))

@@ -97,6 +97,8 @@ class Tool {
   void place(std::initializer_list<const char*> options);
   /// These options name files that the tool writes, as --output and --keep do: result_command() omits them too.
   void writes(std::initializer_list<const char*> options);
+  /// These options name something in a file, FILE:PATH, or as in NAME=FILE:PATH@2.
+  void addresses(std::initializer_list<const char*> options);
   /// The files of these options have a line for each sentence of INPUT: result_command() writes FILE for
   /// their names, which may differ for each part of a text.
   void beside_input(std::initializer_list<const char*> options);

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/paths.h"
 #include "io/provenance.h"
 #include "models/packed_states.h"
 
@@ -19,18 +18,10 @@ std::vector<NamedValue> names(const InspectionConfig& config, const Model<float>
 
 }  // namespace
 
-void InspectionConfig::check(const std::string& output, const std::string& keep) const {
-  if (top < 0) fail<UsageError>("--trace-top is ", top, ", wanted 0 for all, or how many");
-  if (trace == "-") fail<UsageError>("--trace: - is the output; name a file");
-  if (!trace.empty() && same_place(trace, output))
-    fail<UsageError>("--trace and --output name the same file, ", escaped(output));
-  if (!trace.empty() && !keep.empty() && same_place(trace, keep))
-    fail<UsageError>("--trace and --keep name the same file, ", escaped(keep));
-}
-
 Inspection::Inspection(const InspectionConfig& config, const LoadedModel& loaded, const Stages& stages,
                        const io::WriteOptions& write, std::uint64_t seed)
     : loaded_(loaded), values_(names(config, *loaded.model, stages)), edits_(config.edits, values_, seed) {
+  if (config.trace == "-") fail<UsageError>("--trace: - is the output; name a file");
   if (config.trace.empty()) {
     if (!config.filters.empty() || config.top > 0)
       fail<UsageError>(config.top > 0 ? "--trace-top" : "--trace-filter", " needs --trace FILE");

@@ -35,6 +35,7 @@ struct InspectionConfig {
     tool.option("--patch NAME=FILE[:DATASET][@SENTENCE,POSITION,HEAD]", edits.patch,
                 "replace a value, or all that a glob matches, from a file such as a trace, before anything "
                 "is computed from it");
+    tool.addresses({"patch"});
     tool.option("--scale NAME[@HEAD]=X", edits.scale,
                 "multiply a value, or all that a glob matches; @SENTENCE,POSITION,HEAD selects a part, * "
                 "selects all");
@@ -47,8 +48,6 @@ struct InspectionConfig {
   /// Whether the whole model must run, whatever the tool: a pass through it determines the names of its
   /// values.
   bool needs_names() const { return list || active(); }
-  /// Throws UsageError if the trace would overwrite the output or the file `keep` (empty: none).
-  void check(const std::string& output, const std::string& keep) const;
 };
 
 class Inspection {

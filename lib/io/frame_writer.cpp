@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/paths.h"
 #include "io/atomic_file.h"
 #include "io/byte_stream.h"
 #include "io/frame_parts.h"
@@ -212,8 +211,6 @@ FrameWriter::FrameWriter(const std::string& path, WriteOptions options, const st
   if (keep.empty()) return;
   if (keep == "-" || is_special_file(keep))
     fail<UsageError>("--keep ", escaped(keep), ": wanted a file; -o writes to pipes");
-  if (path != "-" && same_place(path, keep))
-    fail<UsageError>("--keep and --output name the same file, ", escaped(keep));
   sink_ = std::make_unique<KeepingSink>(std::move(sink_), Sink::open(keep, options));
 }
 FrameWriter::~FrameWriter() = default;

@@ -34,7 +34,6 @@ void attend_with_model(const AttendConfig& config, const AttendPaths& paths, con
       fail<UsageError>("--target is needed: ", layer.path, " reads the translation");
     if (!reads_target && !paths.target.empty())
       fail<UsageError>("--target does not apply to ", layer.path, ": it reads the text of the input only");
-    inspect.check(paths.output, paths.keep);
     if (reads_target) targets.emplace(paths.target, loaded.target);
   }
   TargetIds given;

@@ -3,7 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/paths.h"
 #include "models/search_settings.h"
 #include "stages/decode_job.h"
 
@@ -14,22 +13,6 @@ void DecodeConfig::check_search() const {
 }
 
 namespace {
-
-/// Throws UsageError if two outputs would go to the same file.
-void check_outputs(const DecodePaths& paths, const InspectionConfig& inspect) {
-  const std::pair<const char*, const std::string*> outputs[] = {
-      {"--output", &paths.output},     {"--keep", &paths.keep}, {"--attention", &paths.attention},
-      {"--saliency", &paths.saliency}, {"--lens", &paths.lens}, {"--trace", &inspect.trace}};
-  for (const auto& a : outputs) {
-    for (const auto& b : outputs) {
-      if (&a < &b && !a.second->empty() && same_place(*a.second, *b.second))
-        fail<UsageError>(a.first, " and ", b.first, " name the same file, ", escaped(*a.second));
-    }
-  }
-  inspect.check(paths.output, paths.keep);
-  if (!paths.saliency.empty() && !inspect.edits.empty())
-    fail<UsageError>("--saliency cannot be combined with edits: edited values have no gradients");
-}
 
 /// Options that only make sense with another.
 void check_options(const DecodeRequest& request) {
@@ -60,7 +43,8 @@ void run_decode(const DecodeConfig& asked, const DecodePaths& paths, const Decod
   DecodeConfig config = asked;
   const DecodeRequest request{config, paths, inspect, seed, threads, given};
   check_options(request);
-  check_outputs(paths, inspect.values);
+  if (!paths.saliency.empty() && !inspect.values.edits.empty())
+    fail<UsageError>("--saliency cannot be combined with edits: edited values have no gradients");
   const Precision precision = precision_of(config);
   if (precision != Precision::float32 && !paths.saliency.empty())
     fail<UsageError>("--saliency cannot be combined with --precision ", config.precision,

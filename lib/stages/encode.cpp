@@ -322,7 +322,6 @@ void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std
   }
   if (options.positions_only > 0) return write_positions(options);
   if (options.model.empty()) fail<UsageError>("no model: give -m FILE or set HEED_MODEL");
-  inspect.check(options.output, options.keep);
   std::optional<Side> side;
   if (!options.side.empty()) side = chosen<Side>("--side", kSides, options.side);
   Needed needed = side == Side::target ? Needed::target_embedding : Needed::source_embedding;
@@ -370,7 +369,6 @@ void run_encode(const StageFiles& files, const std::string& layers, EncodeOption
   set_layers(options, layers);
   if (options.normalise && options.pool.empty()) fail<UsageError>("--normalize goes with --pool");
   options.wanted = values_wanted(files.allow_nonfinite);
-  inspect.check(files.output, files.keep);
   std::optional<io::FrameReader> input = begin_reading(files, inspect);
   const LoadedModel loaded =
       load_model(files.model, inspect.needs_names() ? Needed::everything : Needed::encoder);

@@ -171,7 +171,8 @@ class Pages(unittest.TestCase):
         with h5py.File("plain.h5", "w") as f:
             f["x"] = values.astype("i4")
             f["deep"] = numpy.arange(720, dtype="f8").reshape(5, 4, 3, 3, 4)
-        page = page_of("plain.h5", "--name", "x", "-o", "page.html")
+        viz_dump("plain.h5", "--name", "x", "-o", "page.html")
+        page = Page("page.html")
         tensor = page.data["groups"][0]["items"][0]["tensors"][0]
         numpy.testing.assert_array_equal(page.values(tensor), values)
         self.assertEqual(page.data["groups"][0]["range"], [-6, 6])
