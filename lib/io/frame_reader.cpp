@@ -23,17 +23,16 @@
 
 #include "base/error.h"
 #include "base/heap.h"
-#include "base/log.h"
 #include "base/paths.h"
 #include "io/channel.h"
 #include "io/frame_parts.h"
+#include "io/frame_sequence.h"
 #include "io/frame_stream.h"
 #include "io/h5_file.h"
 #include "io/h5_guard.h"
 #include "io/h5_handle.h"
 #include "io/h5_reader.h"
 #include "io/layout.h"
-#include "io/provenance.h"
 #include "io/reading_process.h"
 #include "io/shared_bytes.h"
 #include "io/superblock.h"
@@ -60,10 +59,6 @@ class Process {
   }
   pid_t id = -1;
 };
-
-}  // namespace
-
-namespace {
 
 /// The identity of a file, to detect one that is named twice; nothing for a pipe.
 std::optional<std::pair<dev_t, ino_t>> place_of(const std::string& path) {
@@ -285,95 +280,6 @@ void OpenPath::put_question(Wanted wanted, const std::vector<std::string>& only)
 
 }  // namespace
 
-namespace {
-
-/// The first line of `now` that differs from that of `before`; empty: none.
-std::string other_line(std::string_view now, std::string_view before) {
-  const auto line_at = [](std::string_view text, std::size_t at) {
-    return text.substr(at, text.find('\n', at) - at);
-  };
-  for (std::size_t at = 0; at < now.size();) {
-    const std::string_view line = line_at(now, at);
-    if (at >= before.size() || line_at(before, at) != line) return escaped(line);
-    at += line.size() + 1;
-  }
-  return "";
-}
-
-/// "encode --all-layers, not encode"
-std::string difference(std::string_view now, std::string_view before) {
-  const std::string here = other_line(now, before), there = other_line(before, now);
-  if (there.empty()) return "it also has " + here;
-  return here.empty() ? "it lacks " + there : concat(here, ", not ", there);
-}
-
-/// Checks that frames are consecutive parts of one text, or whole texts, and made alike; frames without
-/// sentences are ignored.
-class Sequence {
- public:
-  /// `begins`: the frame is the first of its stream or file.
-  void add(const TensorMap& frame, const std::string& name, bool begins) {
-    begins_ = begins_ || begins;
-    const std::int64_t count = sentences_of(frame);
-    if (count == 0) return;
-    const std::int64_t begin = first_sentence_of(frame.attributes, name);
-    const bool is_first = name_.empty();
-    if (!is_first) {
-      expect_place(begin, name);
-      expect_alike(frame.attributes, name, begin > 0);
-    }
-    if (std::exchange(begins_, false) && begin > 0) has_parts_ = true;
-    end_ = begin + count;
-    name_ = name;
-    for (const char* which : kAlike)
-      if (const std::string* text = text_of(frame.attributes, which)) seen_[which] = *text;
-  }
-
- private:
-  static constexpr const char* kAlike[] = {kModelDigest, kVocabularyDigest, "history"};
-
-  /// Texts that all begin at 0 may follow each other, and so may parts of one text; not both, because a part
-  /// may be duplicated.
-  void expect_place(std::int64_t begin, const std::string& name) {
-    const bool is_text = begin == 0 && end_ > 0;
-    if (begin != end_ && !(is_text && !has_parts_))
-      fail(name, ": begins with sentence ", begin, " of its text, but ", name_,
-           " before it ended with sentence ", end_ - 1,
-           begin > end_ ? ": is a part missing or misplaced?" : ": is a part duplicated or misplaced?");
-    if (begins_ && begin > 0 && has_texts_)
-      fail(name, ": begins with sentence ", begin,
-           " of its text, but the files before it begin with sentence 0: is a part duplicated?");
-    has_texts_ = has_texts_ || is_text;
-  }
-
-  /// Frames of other programs lack these attributes.
-  void expect_alike(const Attributes& root, const std::string& name, bool is_part) {
-    for (const auto& [which, before] : seen_) {
-      const std::string* now = text_of(root, which);
-      if (!now || *now == before) continue;
-      if (which == "history") {
-        const std::string what =
-            concat(name, ": made by other commands than ", name_, ": ", difference(*now, before));
-        if (is_part) fail(what, ": make all parts of a text with the same options");
-        if (!std::exchange(has_warned_, true)) logging::warn(what);
-        continue;
-      }
-      fail(name, ": made with another ", which == kModelDigest ? "model" : "vocabulary", " than ", name_,
-           " before it (", which, " ", escaped(*now, 12), ", not ", escaped(before, 12), ")");
-    }
-  }
-
-  std::string name_;  ///< of the last frame's file; empty: there was none
-  std::map<std::string, std::string> seen_;
-  std::int64_t end_ = 0;    ///< of the last frame
-  bool begins_ = false;     ///< the present frame, or one without sentences before it
-  bool has_parts_ = false;  ///< a file that does not begin its text
-  bool has_texts_ = false;  ///< a second text
-  bool has_warned_ = false;
-};
-
-}  // namespace
-
 struct FrameReader::Impl {
   std::vector<std::string> paths;
   ReadOptions options;
@@ -383,7 +289,7 @@ struct FrameReader::Impl {
   std::vector<std::string> only{};  ///< the tensors of frames; empty: all
   std::function<void(const std::function<void()>&)> around_open = [](const auto& open) { open(); };
   FrameCutter cutter{};  ///< what was read and has not been returned
-  Sequence sequence{};
+  FrameSequence sequence{};
 
   bool read_further() {
     TensorMap frames;
