@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/log.h"
 #include "base/paths.h"
 #include "io/foreign/array_file.h"
 
@@ -95,6 +96,9 @@ AttendInputs::AttendInputs(const AttendConfig& config, const std::vector<std::st
 AttendInputs::Place AttendInputs::place(const std::string& option, const std::string& text,
                                         const AttendConfig& config, std::int64_t batch) {
   const TensorAddress address = tensor_address(option, text);
+  if (address.file.empty() && std::filesystem::is_regular_file(text))
+    logging::note(
+        concat(option, ": ", escaped(text), " is taken as a tensor of INPUT; the file is ./", escaped(text)));
   const auto paths = address.file.empty() ? input_ : std::vector{address.file};
   auto known = std::find_if(sources_.begin(), sources_.end(),
                             [&](const Source& source) { return source.paths == paths; });
@@ -114,10 +118,9 @@ std::string AttendInputs::path_of(const Place& place) const {
   const auto& tensors = source.frame.tensors();
   if (tensors.size() == 1) return tensors.front().first;
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < std::min<std::size_t>(tensors.size(), 12); ++i)
-    names.push_back("/" + escaped(tensors[i].first));
+  for (const auto& [name, tensor] : tensors) names.push_back(name);
   fail(source.reader->name(), ": holds ", tensors.size(), " arrays: name one as FILE:PATH; there are ",
-       joined(names), tensors.size() > names.size() ? ", ..." : "");
+       listed_paths(names));
 }
 
 Operand AttendInputs::operand(const Place& place) const {

@@ -43,6 +43,14 @@ std::string escaped(std::string_view bytes, std::size_t max) {
   return out;
 }
 
+std::string placed(const std::string& place, std::string_view what) {
+  if (what.starts_with(place)) {
+    const std::string_view rest = what.substr(place.size());
+    if (rest.starts_with(':') || rest.starts_with('/') || place.ends_with('/')) return std::string(what);
+  }
+  return concat(place, what.starts_with('/') ? ":" : ": ", what);
+}
+
 std::string count_of(std::int64_t number, std::string_view noun) {
   return concat(number, ' ', noun, number == 1 ? "" : "s");
 }
@@ -51,6 +59,13 @@ std::string joined(const std::vector<std::string>& parts, std::string_view separ
   std::string text;
   for (const std::string& part : parts) (text += &part == parts.data() ? "" : separator) += part;
   return text;
+}
+
+std::string listed(std::vector<std::string> parts) {
+  constexpr std::size_t most = 12;
+  const std::size_t more = parts.size() - std::min(parts.size(), most);
+  parts.resize(parts.size() - more);
+  return joined(parts) + (more > 0 ? concat(" and ", more, " more") : "");
 }
 
 std::string alternatives(const std::vector<std::string>& names) {

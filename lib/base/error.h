@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace heed {
@@ -52,7 +53,11 @@ template <class Exception = Error, class... Args>
 /// after `max` characters.
 std::string escaped(std::string_view bytes, std::size_t max = 80);
 
-/// The result of work(). An Error that is not a UsageError gets place() and ": " in front of its message.
+/// `what` with the place in front, unless it begins with it: "in.h5: damaged", "in.h5:/tokens/ids: is missing".
+std::string placed(const std::string& place, std::string_view what);
+
+/// The result of work(). An Error that is not a UsageError, which is of the command line, gets the place in front: text, or a
+/// function that returns it.
 template <class Place, class Work>
 decltype(auto) at_place(const Place& place, const Work& work) {
   try {
@@ -60,7 +65,10 @@ decltype(auto) at_place(const Place& place, const Work& work) {
   } catch (const UsageError&) {
     throw;
   } catch (const Error& error) {
-    fail(place(), ": ", error.what());
+    if constexpr (std::is_invocable_v<Place>)
+      fail(placed(place(), error.what()));
+    else
+      fail(placed(place, error.what()));
   }
 }
 
@@ -68,6 +76,8 @@ decltype(auto) at_place(const Place& place, const Work& work) {
 std::string count_of(std::int64_t number, std::string_view noun);
 /// "a, b, c"
 std::string joined(const std::vector<std::string>& parts, std::string_view separator = ", ");
+/// "a, b, c", of more than 12 "a, b, ... and 3 more"
+std::string listed(std::vector<std::string> parts);
 /// "a, b or c"
 std::string alternatives(const std::vector<std::string>& names);
 

@@ -1,6 +1,7 @@
 #include "base/paths.h"
 
 #include <filesystem>
+#include <utility>
 
 #include "base/error.h"
 
@@ -21,11 +22,9 @@ std::string name_of_input(const std::string& path) {
   return path == "-" ? "<stdin>" : escaped(path);
 }
 
-std::string listed_paths(const std::vector<std::string>& paths) {
-  const std::size_t shown = std::min<std::size_t>(paths.size(), 12);
-  std::string text;
-  for (std::size_t i = 0; i < shown; ++i) text += concat(i ? ", /" : "/", escaped(paths[i]));
-  return shown < paths.size() ? concat(text, " and ", paths.size() - shown, " more") : text;
+std::string listed_paths(std::vector<std::string> paths) {
+  for (std::string& path : paths) path = "/" + escaped(path);
+  return listed(std::move(paths));
 }
 
 }  // namespace heed

@@ -14,7 +14,7 @@ bool same_place(const std::string& a, const std::string& b);
 std::string name_of_input(const std::string& path);
 
 /// "/a, /b and 3 more": tensors as messages name them.
-std::string listed_paths(const std::vector<std::string>& paths);
+std::string listed_paths(std::vector<std::string> paths);
 
 /// The group of a tensor, "" at the top.
 inline std::string parent_of(const std::string& path) {

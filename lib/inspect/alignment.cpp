@@ -26,8 +26,7 @@ struct Blocks {
       fail("/cross_attention/weights: shape ", to_string(shape),
            ", wanted [sentence, layer, head, query, key] with a layer and a head at least, or a rank before "
            "them");
-    if (weights.dtype() != DType::f32)
-      fail("/cross_attention/weights: holds ", name_of(weights.dtype()), " values, wanted float32");
+    expect_float32("/cross_attention/weights", weights.dtype());
     values = weights.values<float>().data();
     sentences = shape[0], ranks = first == 2 ? shape[1] : 1, is_ranked = first == 2;
     layers = shape[first], heads = shape[first + 1], queries = shape[first + 2], keys = shape[first + 3];

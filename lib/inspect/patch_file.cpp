@@ -48,7 +48,7 @@ PatchFile::PatchFile(const std::string& file, std::string dataset, const NamedVa
   reader_ = std::make_unique<io::FrameReader>(file, options);
   if (!read_ahead())
     fail<PatchError>("--patch ", value.name, ": ", reader_->name(), " has no /", escaped(dataset_),
-                     ", or no sentences");
+                     ", or no sentences: was it left out of the trace (--trace-filter)?");
   settle_axes(ahead_.front());
   // A single sentence serves all.
   streamed_ = axes_.front() == "sentence" && !ahead_.front().dims().empty() && read_ahead();

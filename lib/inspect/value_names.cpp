@@ -138,13 +138,13 @@ void report_matches(const std::string& what, const std::vector<NamedValue>& valu
 }
 
 std::string near_names(const std::vector<NamedValue>& values, const std::string& name) {
-  // The more leading and trailing characters agree, the nearer.
+  // The more leading and trailing characters agree, the nearer; of equally near ones that of like length.
   auto likeness = [&](const NamedValue& v) {
     const std::size_t most = std::min(v.name.size(), name.size());
     std::size_t front = 0, back = 0;
     while (front < most && v.name[front] == name[front]) ++front;
     while (back < most - front && v.name[v.name.size() - 1 - back] == name[name.size() - 1 - back]) ++back;
-    return front + back;
+    return std::pair(front + back, -std::abs(std::ssize(v.name) - std::ssize(name)));
   };
   std::vector<const NamedValue*> order;
   for (const NamedValue& v : values) order.push_back(&v);

@@ -21,8 +21,7 @@ const Attribute* attribute_of(const TensorMap& frame, const std::string& group, 
 /// `last`: meaning of the last size.
 void expect_states(const std::string& name, const Tensor& tensor, const Shape& wanted,
                    const std::string& last) {
-  if (tensor.dtype() != DType::f32)
-    fail(name, ": holds ", name_of(tensor.dtype()), " values, wanted float32");
+  expect_float32(name, tensor.dtype());
   expect_shape(name, tensor.shape(), wanted, concat(wanted.back(), " is the model's ", last));
 }
 

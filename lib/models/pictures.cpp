@@ -268,8 +268,7 @@ Pictures PictureReader::next(std::int64_t most) {
     } catch (const UsageError&) {
       throw;
     } catch (const Error& error) {
-      const std::string message = error.what(), name = name_of_input(file.path);
-      fail(file.listed_at, message.starts_with(name) ? "" : name + ": ", message);
+      fail(file.listed_at, placed(name_of_input(file.path), error.what()));
     }
   }
   return pictures;

@@ -28,7 +28,7 @@ struct SearchSettings {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     field("beam", self.beam, "hypotheses kept per sentence", up_to(1000));
-    field("length_penalty", self.length_penalty, "scores are divided by length^X", between(-100, 100));
+    field("length_penalty", self.length_penalty, "scores are divided by length^X", between(-10, 10));
     field("max_length", self.max_length, "longest result in new tokens; 0: by length_factor",
           between(0, 1'000'000));
     field("length_factor", self.length_factor, "longest result in lengths of the source; 0: not stated",

@@ -44,11 +44,11 @@ struct DecodeConfig {
           up_to(kWidestBeam));
     field("n_best", self.n_best,
           "number of results per sentence, best first, those cut at --max-length last: translations, "
-          "continuations, labels, or pieces per mask",
+          "continuations, labels (default: all), or pieces per mask",
           up_to(kWidestBeam));
     field("length_penalty", self.length_penalty,
           "scores are divided by length^X; 0: no penalty. Imported models may have another default",
-          between(-100, 100));
+          between(-10, 10));
     field("max_length", self.max_length,
           "maximal number of new tokens; 0: twice the source length plus 20, or 50 after a prompt. Imported "
           "models may have another default",

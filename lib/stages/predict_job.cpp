@@ -16,7 +16,8 @@ namespace {
 
 class PredictJob final : public DecodeJob {
  public:
-  PredictJob(const DecodeRequest& request, LoadedModel loaded) : DecodeJob(request, std::move(loaded)) {
+  PredictJob(const DecodeRequest& request, LoadedModel loaded)
+      : DecodeJob(request, std::move(loaded)), n_best_(request.given("n-best") ? config_.n_best : 0) {
     if (!loaded_.model->documents)
       request.refuse({"attention"}, ": the model is of architecture ", loaded_.model->architecture,
                      ", which has no decoder and reads no documents");
@@ -100,7 +101,7 @@ class PredictJob final : public DecodeJob {
     if (lens_) lens_->finish();
   }
 
-  const std::int64_t n_best_ = config_.n_best > 1 ? config_.n_best : 0;
+  const std::int64_t n_best_;  ///< 0: not given
   /// Whether predictions are for single tokens: their words, or their classes.
   const bool of_tokens_ = !loaded_.model->classes || loaded_.model->classes->of_tokens();
   std::optional<io::FrameWriter> attention_, lens_;

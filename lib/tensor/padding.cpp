@@ -65,8 +65,7 @@ Tensor pad(Matrix<const float> packed, const Packing& rows) {
 }
 
 std::vector<float> unpad(const std::string& name, const Tensor& padded, const Packing& rows, Values wanted) {
-  if (padded.dtype() != DType::f32)
-    fail("/", name, ": holds ", name_of(padded.dtype()), " values, wanted float32");
+  expect_float32("/" + name, padded.dtype());
   expect_shape("/" + name, padded.shape(), {rows.sentences(), -1, -1});
   const std::int64_t width = padded.shape()[1], d = padded.shape()[2];
   if (rows.longest() > width)

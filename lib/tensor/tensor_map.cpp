@@ -12,6 +12,12 @@ const char* name_of(DType dtype) {
   return names[static_cast<int>(dtype)];
 }
 
+void expect_float32(const std::string& name, DType dtype) {
+  if (dtype == DType::f32) return;
+  fail(name, ": holds ", name_of(dtype), " values, wanted float32",
+       dtype == DType::f64 ? ": NumPy makes float64 unless told otherwise, as by .astype('float32')" : "");
+}
+
 DType Tensor::dtype() const {
   constexpr DType order[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8, DType::string};
   return order[data_.index()];

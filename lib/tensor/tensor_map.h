@@ -18,6 +18,8 @@ namespace heed {
 enum class DType : std::uint8_t { f32, f64, i32, i64, u8, string };
 
 const char* name_of(DType dtype);
+/// Throws Error, beginning with `name`, unless the values are float32.
+void expect_float32(const std::string& name, DType dtype);
 
 template <class T>
 struct dtype_of;

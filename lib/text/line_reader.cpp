@@ -126,6 +126,8 @@ bool LineReader::next(std::string& line) {
   ++line_number_, ++lines_;
   if (line_number() == 1 && mark_ == ByteOrderMark::drop && line.starts_with(kByteOrderMark))
     line.erase(0, kByteOrderMark.size());
+  if (line_number() == 1 && !replace_ && (line.starts_with("\xff\xfe") || line.starts_with("\xfe\xff")))
+    fail(place(), ": begins as UTF-16 does, wanted UTF-8: convert it, as iconv -f UTF-16 -t UTF-8 can");
   if (line.ends_with('\r')) line.pop_back();
   clean(line);
   return true;

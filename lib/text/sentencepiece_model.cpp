@@ -201,7 +201,8 @@ std::unique_ptr<sentencepiece::SentencePieceProcessor> load_sentencepiece(const 
                                                                           const std::string& name) {
   const auto needed_fields = [&](std::string_view message, std::uint32_t number) {
     auto found = fields_of(message, number);
-    if (!found) fail(name, ": no SentencePiece model: its fields cannot be told apart: damaged?");
+    if (!found)
+      fail(name, ": no SentencePiece model: its fields cannot be told apart: is it damaged, or text?");
     return *std::move(found);
   };
   for (const std::uint32_t field : {kNormalizer, kDenormalizer})

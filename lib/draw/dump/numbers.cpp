@@ -28,8 +28,12 @@ constexpr std::int64_t kMostValues = std::int64_t{1} << 27;  // 1 GiB of doubles
 void keep_named(TensorMap& frame, const std::string& name) {
   const IsMeant is_meant = meant_by(name);
   auto& tensors = frame.tensors();
-  if (std::ranges::none_of(tensors, [&](const auto& tensor) { return is_meant(tensor.first); }))
+  if (std::ranges::none_of(tensors, [&](const auto& tensor) { return is_meant(tensor.first); })) {
+    if (name.find('*') != std::string::npos)
+      fail("--name: '", escaped(name), "' matches none of the ", tensors.size(),
+           " tensors: * stays within a level, ** crosses levels");
     frame.at(without_root(name));  // fails, listing what there is
+  }
   std::erase_if(tensors, [&](const auto& tensor) { return !is_meant(tensor.first); });
 }
 
@@ -49,7 +53,7 @@ Listing listing_of(const std::string& input, const std::string& name) {
   const auto opened = io::ArrayFile::open(input);
   const io::ArrayFile& file = *opened;
   if (TensorMap names = names_of(file); !name.empty())  // fails if it means none
-    about_input(name_of_input(input), [&] { keep_named(names, name); });
+    at_place(name_of_input(input), [&] { keep_named(names, name); });
   Listing listing;
   Attributes metadata;
   for (const auto& [key, value] : file.metadata()) metadata[key] = value;
@@ -70,7 +74,7 @@ Listing listing_of(const std::vector<std::string>& inputs, const std::string& na
       if (card->empty()) *card = model_card(frame, reader.name(), width);
       continue;
     }
-    about_input(reader.name(), [&] {
+    at_place(reader.name(), [&] {
       if (!name.empty()) keep_named(frame, name);
       listing.add(frame);
     });
@@ -111,7 +115,7 @@ void write_slices(
   const bool single = is_one_sentence(selections_of(options));
   visit_chosen(options, reader, keep_all, [&](const TensorMap&, const Slice& slice, std::int64_t sentence) {
     const auto number = single || sentence < 0 ? std::nullopt : std::optional(sentence);
-    output.write(about_input(reader.name(), [&] { return text_of(slice, number); }));
+    output.write(at_place(reader.name(), [&] { return text_of(slice, number); }));
   });
   output.finish();
 }
@@ -125,7 +129,7 @@ Tensor chosen_tensor(const DumpOptions& options) {
     return single;
   }
   const TensorMap map = reader.whole();
-  const Slice slice = about_input(
+  const Slice slice = at_place(
       reader.name(), [&] { return take_slice(map, find_tensor(map, options.name), selections_of(options)); });
   return options.words ? merge_words(slice).values : slice.values;
 }
@@ -183,8 +187,7 @@ void dump_safetensors(const DumpOptions& options) {
   if (options.output == "-" && isatty(STDOUT_FILENO) == 1)
     fail<UsageError>("a safetensors file is binary and stdout is a terminal: name a file by -o");
   TensorMap map = read_meant(options.input(), meant_by(options.name));
-  if (!options.name.empty())
-    about_input(name_of_input(options.input()), [&] { keep_named(map, options.name); });
+  if (!options.name.empty()) at_place(name_of_input(options.input()), [&] { keep_named(map, options.name); });
   std::vector<std::string> texts;
   for (const auto& [path, tensor] : map.tensors())
     if (tensor.dtype() == DType::string) texts.push_back("/" + path);
@@ -201,7 +204,7 @@ void dump_h5(const DumpOptions& options) {
   SameTensors same;
   for (TensorMap frame; reader.next(frame);) {
     if (!options.name.empty()) {
-      about_input(reader.name(), [&] { keep_named(frame, options.name); });
+      at_place(reader.name(), [&] { keep_named(frame, options.name); });
       std::erase_if(frame.groups, [&](const auto& group) {
         const auto& [path, info] = group;
         return !info.signal.empty() && !frame.contains(path + "/" + info.signal);
@@ -227,7 +230,7 @@ io::FrameReader open_input(const DumpOptions& options) {
   if (is_array_file(options)) {
     const TensorMap names = names_of(*io::ArrayFile::open(options.input()));
     reading.only = {
-        about_input(name_of_input(options.input()), [&] { return find_tensor(names, options.name); })};
+        at_place(name_of_input(options.input()), [&] { return find_tensor(names, options.name); })};
   }
   return io::FrameReader(options.inputs, reading);
 }
@@ -247,7 +250,7 @@ Gathered gather(const DumpOptions& options) {
   Gathered gathered;
   io::FrameReader reader = open_input(options);
   visit_chosen(options, reader, keep_all, [&](const TensorMap&, const Slice& slice, std::int64_t) {
-    const auto values = about_input(reader.name(), [&] { return numbers(slice); });
+    const auto values = at_place(reader.name(), [&] { return numbers(slice); });
     if (std::ssize(gathered.values) + std::ssize(values) > kMostValues) {
       fail(reader.name(), ":/", escaped(slice.name), ": more than ", kMostValues,
            " values: choose some of them (--sentence, --slice)");

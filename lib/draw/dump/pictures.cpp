@@ -58,7 +58,7 @@ void visit_for_picture(const DumpOptions& options, const VisitSlice& visit) {
   io::FrameReader reader = open_input(options);
   visit_single(options, reader, complete_for_picture, "a picture",
                [&](const TensorMap& frame, const Slice& slice, std::int64_t sentence) {
-                 about_input(reader.name(), [&] { visit(frame, slice, sentence); });
+                 at_place(reader.name(), [&] { visit(frame, slice, sentence); });
                });
 }
 
@@ -162,9 +162,11 @@ void dump_histograms(const DumpOptions& options, const std::vector<Gathered>& gr
   for (const Gathered& gathered : group) {
     Chart chart = histogram_of(gathered, options);
     chart.title = gathered.name;
-    chart.plot = {300, 110};
     charts.push_back(std::move(chart));
   }
+  double width = 300;  // all as wide as the longest title, so that no part of the picture stays empty
+  for (const Chart& chart : charts) width = std::max(width, heading_size(chart.title, chart.subtitle).width);
+  for (Chart& chart : charts) chart.plot = {width, 110};
   const std::size_t across = std::min<std::size_t>(charts.size(), charts.size() <= 8 ? 2 : 4);
   write_drawing(
       options, [&](PictureFormat format) { return draw_charts(charts, across, format); },
@@ -244,7 +246,7 @@ void dump_over(const DumpOptions& options) {
     map = heatmap_of(frame, slice, options.figure);
     image = std::max<std::int64_t>(sentence, 0);
   });
-  const OverPicture drawn = about_input("--over " + name_of_input(options.over), [&] {
+  const OverPicture drawn = at_place("--over " + name_of_input(options.over), [&] {
     return over_picture(map, found.at(find_tensor(found, "")), image);
   });
   write_pictures(options, [&](PictureFormat format) { return draw_over_picture(drawn, format); });
@@ -327,7 +329,7 @@ void dump_graph(const DumpOptions& options) {
   reader.next(map);
   while (reader.next(frame)) {  // later frames have the same steps, but a failing producer must be noticed
   }
-  Graph graph = about_input(reader.name(), [&] { return model_graph(map, options.name); });
+  Graph graph = at_place(reader.name(), [&] { return model_graph(map, options.name); });
   if (!options.figure.title.empty()) graph.title = options.figure.title;
   write_drawing(
       options, [&](PictureFormat format) { return draw_graph(graph, format); },

@@ -135,6 +135,20 @@ class Stack {
         Kind::data);
   }
 
+  /// From the states of the last layer to the embedding of the sentence, as in encode --pool model.
+  void sentence_embedding() {
+    pooled_state();
+    std::string width = model_.text("d_model");
+    if (const std::string dense = "sentences/dense/weight"; model_.has(dense)) {
+      const std::string activation = model_.text("dense_activation");
+      put("linear to the embedding", Kind::linear,
+          {concat(model_.shape(dense), activation.empty() || activation == "none" ? "" : ", " + activation)});
+      width = std::to_string(model_.size(dense, 1));
+    }
+    if (model_.flag("normalised", false)) put("scaled to length 1", Kind::other);
+    put("sentence embedding", Kind::data, {concat("[", width, "]")});
+  }
+
   std::size_t top() const { return *top_; }
 
  private:
@@ -149,14 +163,17 @@ class Stack {
       put("softmax: \u03b1_j", Kind::other, {"[position]"});
       graph_.connect(states, put("pooled vector v = \u03a3 \u03b1_j h_j", Kind::attention));
     } else {
-      const bool first = model_.text("pooling") == "first";
-      put(first ? "state at the first position" : "mean over the positions", Kind::other,
-          {concat("[", model_.text("d_model"), "]")});
+      pooled_state();
     }
     if (!model_.has("encoder/pooler/weight")) return;
     const bool relu = model_.text("pooler_activation") == "relu";  // stated where it is not tanh
     put(relu ? "pooler: ReLU of a linear layer" : "pooler: tanh of a linear layer", Kind::linear,
         {model_.shape("encoder/pooler/weight")});
+  }
+
+  void pooled_state() {
+    put(model_.text("pooling") == "first" ? "state at the first position" : "mean over the positions",
+        Kind::other, {concat("[", model_.text("d_model"), "]")});
   }
 
   /// x + sublayer(norm(x)), norm(x + sublayer(x)), or the same without the sum or the norm.
@@ -206,8 +223,9 @@ Graph transformer(const ModelShapes& model) {
     encoder.layers();
     encoder.put("encoder states", Kind::data, {concat("[position, ", model.text("d_model"), "]")});
     const bool classifies = model.has("classes/weight");
-    if (!decodes && !classifies && model.flag("masked_words", true))
-      encoder.words("piece at each masked position");
+    const bool is_alone = !decodes && !classifies, fills_in = model.flag("masked_words", true);
+    if (is_alone && fills_in) encoder.words("piece at each masked position");
+    if (is_alone && !fills_in && model.has("encoder/embedding/weight")) encoder.sentence_embedding();
     if (classifies) encoder.classes();
   }
   if (decodes) {

@@ -105,7 +105,7 @@ std::string html_page(io::FrameReader& reader, const std::string& name,
   visit_sentences(reader, find, selections,
                   [&](const TensorMap& frame, SentenceAt at, const std::vector<Selection>& rest) {
                     for (const auto& part : parts) {
-                      about_input(reader.name(), [&] {
+                      at_place(reader.name(), [&] {
                         payload.add(frame, part, at, selections_for(part, parts, frame, rest));
                       });
                     }

@@ -81,6 +81,20 @@ std::vector<std::string> settings(const Json& object) {
   return list;
 }
 
+/// Where an imported model is from.
+std::vector<std::string> parts_of_origin(Json origin) {
+  const Json files = origin.value("files", Json());
+  const std::string verified = field(origin, "verified");
+  origin.erase("files");
+  origin.erase("verified");
+  std::vector<std::string> parts = settings(origin);
+  if (files.is_object())
+    for (const auto& [name, digest] : files.items())
+      parts.push_back(printable(name) + " sha256 " + shown(digest).substr(0, kDigits));
+  parts.push_back(verified.empty() || verified == "not verified" ? verified : "verified: " + verified);
+  return parts;
+}
+
 std::int64_t parameters_of(const TensorMap& map) {
   std::int64_t count = 0;
   for (const auto& [path, tensor] : map.tensors())
@@ -177,7 +191,7 @@ std::string model_card(const TensorMap& map, const std::string& name, int width)
     add_scores(run, card);
   }
   if (const Json origin = json_of(map, name, "origin"); origin.is_object())
-    card.row("imported", settings(origin));
+    card.row("imported", parts_of_origin(origin));
   const auto root = [&](const char* name) {
     const std::string* text = io::text_of(map.attributes, name);
     return text ? *text : "";

@@ -66,7 +66,7 @@ void visit_sentences(io::FrameReader& reader, const FindTensor& find, std::vecto
   Tensor shown;  // of a tensor without sentences
   for (TensorMap frame; reader.next(frame); frame = {}) {
     const auto chosen = [&]() -> Tensor& {
-      return *about_input(reader.name(), [&] { return &frame.at(path); });
+      return *at_place(reader.name(), [&] { return &frame.at(path); });
     };
     if (done && sentences_of(chosen()) < 0) {
       const Tensor& again = chosen();
@@ -77,7 +77,7 @@ void visit_sentences(io::FrameReader& reader, const FindTensor& find, std::vecto
     }
     if (done) continue;
     const bool is_first = path.empty();
-    if (is_first) path = about_input(reader.name(), [&] { return find(frame, selections); });
+    if (is_first) path = at_place(reader.name(), [&] { return find(frame, selections); });
     const std::int64_t count = sentences_of(chosen());
     if (count < 0) {  // the same in every frame
       visit(frame, {}, selections);
@@ -109,7 +109,7 @@ void visit_slices(io::FrameReader& reader, const std::string& name, std::vector<
   };
   visit_sentences(reader, find, std::move(selections),
                   [&](const TensorMap& frame, SentenceAt at, const std::vector<Selection>& rest) {
-                    const Slice slice = about_input(reader.name(), [&] {
+                    const Slice slice = at_place(reader.name(), [&] {
                       return at.in_stream < 0
                                  ? take_slice(frame, path, rest)
                                  : slice_of_sentence(frame, path, rest, at.in_frame, at.in_stream);

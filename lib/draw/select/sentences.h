@@ -8,26 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
 #include "draw/select/slice.h"
 #include "io/frame_stream.h"
 
 namespace heed::draw {
-
-/// The result of work() on what was read from the input of that name. An Error of it gets this name in front,
-/// unless it has it; a UsageError is of the command line.
-template <class Work>
-auto about_input(const std::string& name, const Work& work) {
-  try {
-    return work();
-  } catch (const UsageError&) {
-    throw;
-  } catch (const Error& error) {
-    const std::string_view what = error.what();
-    if (what.starts_with(name + ":")) throw;
-    fail(name, what.starts_with('/') ? ":" : ": ", what);
-  }
-}
 
 /// The index of a sentence in its frame and in the stream; -1, -1 for a tensor without sentences.
 struct SentenceAt {

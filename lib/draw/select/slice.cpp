@@ -146,11 +146,15 @@ class Cutter {
     const auto found = std::find_if(labels.begin(), labels.end(), is_meant);
     if (found == labels.end()) {
       fail("/", escaped(path_), ": no ", escaped(dim.name), " is labelled '", escaped(selection.label), "'",
-           labels.empty() ? why_unlabelled(dim) : "");
+           labels.empty() ? why_unlabelled(dim)
+                          : "; its labels: " + escaped(listed(labels), std::string::npos));
     }
     if (std::any_of(found + 1, labels.end(), is_meant)) {
+      std::vector<std::string> places;
+      for (std::size_t i = 0; i < labels.size(); ++i)
+        if (is_meant(labels[i])) places.push_back(std::to_string(i));
       fail("/", escaped(path_), ": '", escaped(selection.label), "' occurs several times along ",
-           escaped(dim.name), ": choose by index");
+           escaped(dim.name), ": choose one by its index: ", alternatives(places));
     }
     selection.first = found - labels.begin();
     take_index(selection, dim);

@@ -21,13 +21,16 @@ constexpr int kMostLevels = 8;  // tuples within tuples
 /// The globals that a state dict needs.
 constexpr std::string_view kRebuild = "torch._utils _rebuild_tensor_v2",
                            kOrderedDict = "collections OrderedDict";
-constexpr std::array<std::pair<std::string_view, const char*>, 7> kStorages{
+constexpr std::array<std::pair<std::string_view, const char*>, 10> kStorages{
     {{"torch FloatStorage", "F32"},
      {"torch HalfStorage", "F16"},
      {"torch BFloat16Storage", "BF16"},
      {"torch DoubleStorage", "F64"},
      {"torch LongStorage", "I64"},
      {"torch IntStorage", "I32"},
+     {"torch ShortStorage", "I16"},
+     {"torch CharStorage", "I8"},
+     {"torch ByteStorage", "U8"},
      {"torch BoolStorage", "BOOL"}}};
 
 enum class Kind { none, flag, number, text, tuple, dict, global, storage, tensor, mark };

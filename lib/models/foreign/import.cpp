@@ -296,8 +296,7 @@ auto about(const std::string& path, const Use& use) {
   } catch (const OptionError&) {
     throw;
   } catch (const Error& error) {
-    const std::string message = error.what(), name = escaped(path);
-    fail(message.starts_with(name) ? "" : name + ": ", message);
+    fail(placed(escaped(path), error.what()));
   }
 }
 

@@ -51,6 +51,23 @@ BOOST_AUTO_TEST_CASE(a_place_is_put_before_errors_except_those_of_usage) {
   BOOST_CHECK_EQUAL(message([]() -> std::string { fail("wrong"); }), "a.en:3: wrong");
   BOOST_CHECK_EQUAL(message([]() -> std::string { fail<UsageError>("wrong"); }), "usage: wrong");
   BOOST_CHECK_EQUAL(message([] { return std::string("right"); }), "right");
+  BOOST_CHECK_EQUAL(message([]() -> std::string { fail("a.en:3:7: wrong"); }), "a.en:3:7: wrong");
+}
+
+BOOST_AUTO_TEST_CASE(a_place_is_said_once) {
+  BOOST_CHECK_EQUAL(placed("in.h5", "damaged"), "in.h5: damaged");
+  BOOST_CHECK_EQUAL(placed("in.h5", "/tokens/ids is missing"), "in.h5:/tokens/ids is missing");
+  BOOST_CHECK_EQUAL(placed("in.h5", "in.h5: damaged"), "in.h5: damaged");
+  BOOST_CHECK_EQUAL(placed("in", "in.h5: damaged"), "in: in.h5: damaged");
+  BOOST_CHECK_EQUAL(placed("gpt2", "gpt2/config.json: damaged"), "gpt2/config.json: damaged");
+  BOOST_CHECK_EQUAL(placed("gpt2/", "gpt2/config.json: damaged"), "gpt2/config.json: damaged");
+}
+
+BOOST_AUTO_TEST_CASE(long_lists_are_cut) {
+  BOOST_CHECK_EQUAL(listed({}), "");
+  BOOST_CHECK_EQUAL(listed({"a", "b"}), "a, b");
+  BOOST_CHECK_EQUAL(listed(std::vector<std::string>(12, "a")).size(), 34);
+  BOOST_CHECK(listed(std::vector<std::string>(15, "a")).ends_with("a, a and 3 more"));
 }
 
 BOOST_AUTO_TEST_CASE(a_count_has_its_noun) {

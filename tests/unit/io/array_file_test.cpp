@@ -204,10 +204,10 @@ std::uint32_t crc32_of(const std::string& bytes) {
   return ~crc;
 }
 
-/// A checkpoint of PyTorch with this pickle and a storage of the float32 values 1 -2 3.
-std::string torch_file(const std::string& pickle) {
+/// A checkpoint of PyTorch with this pickle and a storage of these bytes, the float32 values 1 -2 3.
+std::string torch_file(const std::string& pickle,
+                       const std::string& values = "\x00\x00\x80\x3f\x00\x00\x00\xc0\x00\x00\x40\x40"s) {
   std::string file, directory;
-  const std::string values = "\x00\x00\x80\x3f\x00\x00\x00\xc0\x00\x00\x40\x40"s;
   for (const auto& [name, content] :
        {std::pair("p/data.pkl"s, pickle), {"p/byteorder", "little"}, {"p/data/0", values}}) {
     const std::string size = little_endian(content.size(), 4);
@@ -243,6 +243,19 @@ BOOST_AUTO_TEST_CASE(torch_as_written_by_hand) {
   const auto other = ArrayFile::open(folder / "x");
   check_fails([&] { other->read(1); }, {"CRC-32"});
   check_fails([&] { other->read(1); }, {"CRC-32"});
+}
+
+BOOST_AUTO_TEST_CASE(short_integers_of_torch) {
+  TemporaryFolder folder;
+  const auto second_of = [&](const std::string& storage, const std::string& values) {
+    std::string pickle = kTwoTensors;
+    pickle.replace(pickle.find("FloatStorage"), 12, storage);
+    put_bytes(folder / "x", torch_file(pickle, values));
+    return ArrayFile::open(folder / "x")->read(1);
+  };
+  check_values<std::int32_t>(second_of("ShortStorage", "\1\0\xfe\xff\3\0"s), {3}, {1, -2, 3});
+  check_values<std::int32_t>(second_of("CharStorage", "\1\xfe\3"), {3}, {1, -2, 3});
+  check_values<std::uint8_t>(second_of("ByteStorage", "\1\xfe\3"), {3}, {1, 254, 3});
 }
 
 BOOST_AUTO_TEST_CASE(text_is_no_array_file) {
