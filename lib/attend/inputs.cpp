@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <set>
 
-#include "base/log.h"
 #include "base/paths.h"
 #include "io/foreign/array_file.h"
 
@@ -75,6 +74,18 @@ std::vector<std::string> named_arrays(const std::string& file, const AttendConfi
 
 }  // namespace
 
+template <class Work>
+decltype(auto) AttendInputs::hinting(const Work& work) const {
+  try {
+    return work();
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& error) {
+    if (hint_.empty()) throw;
+    fail(error.what(), hint_);
+  }
+}
+
 AttendInputs::AttendInputs(const AttendConfig& config, const std::vector<std::string>& input,
                            std::int64_t batch)
     : input_(input), query_(place("--query", config.query, config, batch)), key_(query_), value_(query_) {
@@ -96,9 +107,10 @@ AttendInputs::AttendInputs(const AttendConfig& config, const std::vector<std::st
 AttendInputs::Place AttendInputs::place(const std::string& option, const std::string& text,
                                         const AttendConfig& config, std::int64_t batch) {
   const TensorAddress address = tensor_address(option, text);
-  if (address.file.empty() && std::filesystem::is_regular_file(text))
-    logging::note(
-        concat(option, ": ", escaped(text), " is taken as a tensor of INPUT; the file is ./", escaped(text)));
+  std::error_code none;
+  if (address.file.empty() && std::filesystem::is_regular_file(text, none))
+    hint_ = concat("; ", option, " ", escaped(text), " is taken as a tensor of INPUT: the file is ./",
+                   escaped(text));
   const auto paths = address.file.empty() ? input_ : std::vector{address.file};
   auto known = std::find_if(sources_.begin(), sources_.end(),
                             [&](const Source& source) { return source.paths == paths; });
@@ -106,7 +118,9 @@ AttendInputs::Place AttendInputs::place(const std::string& option, const std::st
     const io::ReadOptions reading{
         .batch = batch,
         .only = paths == input_ ? std::vector<std::string>{} : named_arrays(address.file, config)};
-    sources_.push_back({paths, std::make_unique<io::FrameReader>(paths, reading), {}, true, 0});
+    hinting([&] {
+      sources_.push_back({paths, std::make_unique<io::FrameReader>(paths, reading), {}, true, 0});
+    });
     known = sources_.end() - 1;
   }
   return {static_cast<std::size_t>(known - sources_.begin()), address.path};
@@ -141,6 +155,10 @@ Operand AttendInputs::operand(const Place& place) const {
 }
 
 bool AttendInputs::next(AttendOperands& operands) {
+  return hinting([&] { return read(operands); });
+}
+
+bool AttendInputs::read(AttendOperands& operands) {
   const Source *ended = nullptr, *going_on = nullptr;
   for (Source& source : sources_) {
     TensorMap frame;

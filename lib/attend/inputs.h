@@ -51,6 +51,10 @@ class AttendInputs {
     std::string path;
   };
 
+  /// The result of work(); its Errors end in the hint.
+  template <class Work>
+  decltype(auto) hinting(const Work& work) const;
+  bool read(AttendOperands& operands);
   Place place(const std::string& option, const std::string& text, const AttendConfig& config,
               std::int64_t batch);
   Operand operand(const Place& place) const;
@@ -61,6 +65,7 @@ class AttendInputs {
 
   std::vector<Source> sources_;
   std::vector<std::string> input_;
+  std::string hint_;  ///< a file that may have been meant by the name of a tensor; empty: none
   Place query_, key_, value_;
   std::optional<Place> bias_, past_key_, past_value_;
   std::vector<Place> masks_;

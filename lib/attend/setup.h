@@ -110,8 +110,7 @@ struct AttendSetup {
     }
     const ScoreShape shape{sentences, heads, query.rows, key.rows};
     visibility.emplace(words, operands.masks, shape);
-    if (operands.bias)
-      bias = at_place([] { return "--bias"; }, [&] { return bias_of<T>(*operands.bias, shape); });
+    if (operands.bias) bias = at_place("--bias", [&] { return bias_of<T>(*operands.bias, shape); });
   }
 
   std::int64_t kv_head(std::int64_t h) const { return h / (heads / kv_heads); }

@@ -9,19 +9,19 @@
 
 namespace heed::cli {
 
-/// Reads TOML of at most 1 MiB. Keys before any section apply to every tool that reads the file, those in [decode] to
-/// decode alone, and they take precedence. Throws UsageError, which names file and line, for what is not TOML, a section that
-/// is no tool's, and a key or a value that the tool's options do not have.
+/// Reads TOML of at most 1 MiB. Keys before any section apply to every tool that reads the file, those in
+/// [decode] to decode alone, and they take precedence. Throws UsageError, which names file and line, for what
+/// is not TOML, a section that is no tool's, and a key or a value that the tool's options do not have.
 class ConfigReader : public CLI::ConfigTOML {
  public:
   explicit ConfigReader(const Tool::Parser& parser) : parser_(parser) {}
-  std::vector<CLI::ConfigItem> from_config(std::istream& file) const override;
+  std::vector<CLI::ConfigItem> from_config(std::istream& stream) const override;
 
  private:
   const Tool::Parser& parser_;
 };
 
-/// What a CLI11 option of --config calls with its value: throws UsageError for a device, which may never end, and a folder.
+/// Throws UsageError for a device, which may never end, and for a folder.
 void check_config_file(const std::string& path);
 
 }  // namespace heed::cli

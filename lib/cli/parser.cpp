@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -109,6 +108,10 @@ std::string shown_name(const CLI::Option& option) {
 
 bool is_stdin(const std::string& file) {
   return file == "-" || file == "/dev/stdin" || file == "/dev/fd/0";
+}
+
+bool is_stdout(const std::string& file) {
+  return file == "-" || file == "/dev/stdout" || file == "/dev/fd/1";
 }
 
 bool is_plain(std::string_view word) {
@@ -215,6 +218,8 @@ void Tool::Parser::parse() {
     throw;
   } catch (const CLI::ParseError& error) {
     explain(error);
+  } catch (const std::invalid_argument&) {  // by CLI11's conversion of --quiet=maybe
+    fail<UsageError>("a flag's value is neither true nor false");
   }
   common.progress = chosen<logging::When>("--progress", kWhen, progress);
   if (lacks_model && lacks_model()) {
@@ -228,11 +233,16 @@ void Tool::Parser::parse() {
 
 std::vector<std::string> Tool::Parser::files_of(const CLI::Option& option) const {
   if (names_file(option)) return option.results();
-  if (!addresses.contains(option.get_single_name())) return {};
+  const std::string name = option.get_single_name();
+  if (!addresses.contains(name)) return {};
   std::vector<std::string> files;
   for (const std::string& text : option.results()) {
-    const std::string address = text.substr(text.find('=') + 1), file = address.substr(0, address.rfind('@'));
-    files.insert(files.end(), {file, file.substr(0, file.rfind(':'))});
+    const bool is_edit = name == "patch";                                      // NAME=FILE:PATH@2
+    if (!is_edit && text.find_first_of("./:") == std::string::npos) continue;  // of a tensor, or a word
+    const std::string address = is_edit ? text.substr(text.find('=') + 1) : text;
+    for (const std::string& whole :
+         {address, address.substr(0, is_edit ? address.rfind('@') : std::string::npos)})
+      files.insert(files.end(), {whole, whole.substr(0, whole.rfind(':'))});
   }
   return files;
 }
@@ -269,8 +279,8 @@ void Tool::Parser::refuse_shared_stdin() {
     fail<UsageError>(heed::joined(readers, " and "), ": only one file can be the standard input");
 }
 
-/// A model, or another file that is read, would be lost if an output went to it. INPUT may be replaced by what is made of it,
-/// and a model by --overwrite.
+/// A model, or another file that is read, would be lost if an output went to it. INPUT may be replaced by what is
+/// made of it, and by --overwrite a model, also one whose vocabulary the new one has.
 void Tool::Parser::refuse_replaced_input() {
   const bool replaces_models = Tool(*this).given("overwrite");
   const auto is_read_for = [&](const CLI::Option& from, const CLI::Option& to) {
@@ -278,30 +288,36 @@ void Tool::Parser::refuse_replaced_input() {
     if (name == "INPUT") return to.get_single_name() != "output" && reads_input();
     // HEED_MODEL names a model also for a command that reads none, such as tokenize --train.
     if (name == "model") return !reads_stdin || reads_input();
-    return !(replaces_models && from.get_type_name() == "MODEL");
+    return !(replaces_models && (from.get_type_name() == "MODEL" || name.ends_with("vocab")));
   };
-  const auto refuse_same = [&](const CLI::Option& to, const std::string& output, const CLI::Option& other,
-                               bool exists) {
-    const auto is_same = [&](const std::string& file) { return same_place(output, file); };
-    if (written.contains(other.get_single_name())) {
-      if (std::ranges::any_of(other.reduced_results(), is_same))
-        fail<UsageError>(shown_name(other), " and ", shown_name(to), " name the same file, ", escaped(output),
-                         ": one would replace the other");
-    } else if (exists && is_read_for(other, to)) {
-      if (std::ranges::any_of(files_of(other), is_same))
-        fail<UsageError>(shown_name(to), " and ", shown_name(other), " name the same file, ", escaped(output),
-                         ": what is read would be replaced");
-    }
+  const auto targets_of = [&](const CLI::Option& option) -> std::vector<std::string> {
+    if (option.count() > 0) return option.reduced_results();
+    // A tool that writes tensors writes to stdout beside its side outputs; viz-dump does one or the other.
+    return option.get_single_name() == "output" && write ? std::vector<std::string>{"-"}
+                                                         : std::vector<std::string>{};
   };
   for (const CLI::Option* to : app.get_options()) {
     if (!written.contains(to->get_single_name())) continue;
-    for (const std::string& output : to->reduced_results()) {
+    for (const std::string& output : targets_of(*to)) {
       std::error_code error;
       const auto type = std::filesystem::status(output, error).type();
-      using enum std::filesystem::file_type;
-      if (output == "-" || !(type == regular || type == not_found)) continue;  // all may write to /dev/null
-      for (const CLI::Option* other : app.get_options())
-        if (other != to) refuse_same(*to, output, *other, type == regular);
+      if (!is_stdout(output) && type == std::filesystem::file_type::character)
+        continue;  // /dev/null takes all
+      const auto is_same = [&](const std::string& file) {
+        return (is_stdout(output) && is_stdout(file)) || same_place(output, file);
+      };
+      for (const CLI::Option* other : app.get_options()) {
+        if (other == to) continue;
+        if (written.contains(other->get_single_name())) {
+          if (std::ranges::any_of(targets_of(*other), is_same))
+            fail<UsageError>(shown_name(*other), " and ", shown_name(*to), " name the same file, ",
+                             escaped(output), ": one would replace the other");
+        } else if (type == std::filesystem::file_type::regular && is_read_for(*other, *to)) {
+          if (std::ranges::any_of(files_of(*other), is_same))
+            fail<UsageError>(shown_name(*to), " and ", shown_name(*other), " name the same file, ",
+                             escaped(output), ": what is read would be replaced");
+        }
+      }
     }
   }
 }
@@ -310,10 +326,13 @@ void Tool::Parser::refuse_replaced_input() {
 void Tool::Parser::refuse_empty_names() {
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = option->get_single_name();
-    if (option->get_positional() || name == "model" || name == "output") continue;  // these say so themselves
-    if (!written.contains(name) && !names_file(*option)) continue;
-    if (std::ranges::count(option->results(), "") > 0)
-      fail<UsageError>("--", name, ": the file name is empty");
+    const bool is_named = written.contains(name) || names_file(*option) || name == "config" ||
+                          option->get_type_name() == "FOLDER";
+    // One empty model is none, as HEED_MODEL= is; -o says so itself.
+    if (!is_named || name == "output" || (name == "model" && option->count() == 1)) continue;
+    if (std::ranges::count(option->results(), "") == 0) continue;
+    const bool is_positional = option->get_positional();
+    fail<UsageError>(is_positional ? name : source_of("--" + name), ": the file name is empty");
   }
 }
 

@@ -296,9 +296,8 @@ LoadedModel load_model(const std::string& path, Needed needed) {
     check_digest(path, map, loaded.digest);
     return loaded;
   } catch (const Error& error) {
-    const std::string message = error.what();
-    if (message.starts_with(name_of_input(path)) || message.starts_with(reader.name())) throw;
-    fail(name_of_input(path), ": ", message);
+    if (std::string_view(error.what()).starts_with(reader.name())) throw;
+    fail(placed(name_of_input(path), error.what()));
   }
 }
 

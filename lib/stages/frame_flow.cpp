@@ -53,8 +53,7 @@ struct Flight {
       } catch (const SentenceError&) {
         throw;
       } catch (const Error& e) {
-        const bool names_tensor = std::string_view(e.what()).starts_with('/');
-        fail(name, names_tensor ? ":" : ": ", e.what());
+        fail(placed(name, e.what()));
       }
     });
   }

@@ -345,8 +345,7 @@ Tokenizer TokenizeCommand::tokenizer(const std::string& for_side) const {
       return load_tokenizer(
           path, chosen<Side>("--side", {"source", "target"}, for_side.empty() ? "source" : for_side));
     } catch (const Error& error) {
-      std::string text = error.what();
-      fail(text.starts_with(escaped(path)) ? "" : escaped(path) + ":", text);
+      fail(placed(escaped(path), error.what()));
     }
   }();
   return special_tokens ? loaded.spelling_special_tokens() : loaded;

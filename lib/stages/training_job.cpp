@@ -21,7 +21,6 @@
 #include "train/valid_bleu.h"
 
 namespace heed {
-
 namespace {
 
 /// The tokenizer of a side; for images, which have no vocabulary, one with a single id. `history` receives

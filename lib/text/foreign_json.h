@@ -29,8 +29,7 @@ auto about_file(const std::string& path, const Make& make) {
   try {
     return make();
   } catch (const Error& error) {
-    const std::string message = error.what(), name = escaped(path);
-    fail(message.starts_with(name) ? "" : name + ": ", message);
+    fail(placed(escaped(path), error.what()));
   }
 }
 

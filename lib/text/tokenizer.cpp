@@ -129,7 +129,7 @@ std::string prefix_of_side(const TensorMap& map, const std::string& side) {
        {"model/" + side + "_vocabulary", std::string("model/vocabulary"), std::string("vocabulary")}) {
     if (map.contains(prefix + "/config")) return prefix;
   }
-  fail("/model/vocabulary, /model/", side,
+  fail("no vocabulary: /model/vocabulary, /model/", side,
        "_vocabulary and /vocabulary are missing: is it a vocabulary or a model?");
 }
 

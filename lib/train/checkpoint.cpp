@@ -259,7 +259,7 @@ TensorMap load_checkpoint(const std::string& path, const Identity& identity, Tra
   } catch (const OtherRunError&) {
     throw;
   } catch (const Error& error) {
-    fail(escaped(path), ": ", error.what());
+    fail(placed(escaped(path), error.what()));
   }
   return map;
 }
@@ -269,7 +269,7 @@ void read_moment(const std::string& path, const TensorMap& checkpoint, const std
   try {
     model.parameters.from_map(checkpoint, moment_prefix(name), moment);
   } catch (const Error& error) {
-    fail(escaped(path), ": ", error.what());
+    fail(placed(escaped(path), error.what()));
   }
 }
 

@@ -278,11 +278,9 @@ void dump_document(const DumpOptions& options) {
                                std::max<std::int64_t>(at.in_frame, 0));
         };
         const Slice words = slice("word_attention"), sentences = slice("sentence_attention");
-        try {
-          document = document_of(options.words ? merge_words(words) : words, sentences);
-        } catch (const Error& e) {
-          fail(escaped(reader.name()), ":", e.what());
-        }
+        document = at_place(reader.name(), [&] {
+          return document_of(options.words ? merge_words(words) : words, sentences);
+        });
         document->title = options.figure.title;
         document->subtitle = concat("document ", at.in_stream);
       });

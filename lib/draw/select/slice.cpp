@@ -154,7 +154,7 @@ class Cutter {
       for (std::size_t i = 0; i < labels.size(); ++i)
         if (is_meant(labels[i])) places.push_back(std::to_string(i));
       fail("/", escaped(path_), ": '", escaped(selection.label), "' occurs several times along ",
-           escaped(dim.name), ": choose one by its index: ", alternatives(places));
+           escaped(dim.name), ": choose one by its index: ", listed(places));
     }
     selection.first = found - labels.begin();
     take_index(selection, dim);
