@@ -70,7 +70,6 @@ int main(int argc, char** argv) {
         tool.joined({"mask"});
         tool.addresses({"query", "key", "value", "past-key", "past-value", "parameters", "bias", "mask"});
         inspect.declare(tool);
-        tool.writes({"trace"});
         tool.option("--batch", paths.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));
         tool.option("--bench", bench,
                     "instead of the results, write the time of the attention, including its projections, and "

@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
                     "and words, to this file");
         tool.option("--align-gold FILE", paths.align_gold,
                     "gold links, one line per sentence (0-0 1-2 2p1), for --align-head best");
-        tool.writes({"attention", "saliency", "lens", "trace"});
+        tool.writes({"attention", "saliency", "lens"});
         tool.beside_input({"force", "prefix", "align-gold"});
         tool.bind(config);
         inspect.values.declare(tool, true);

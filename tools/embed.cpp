@@ -29,7 +29,6 @@ int main(int argc, char** argv) {
         tool.option("--d-model", options.d_model, "width of the position vectors", up_to(65'536));
         inspect.declare(tool);
         tool.place({"pixels"});
-        tool.writes({"trace"});
         tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 -o embeddings.h5");
         tool.example("embed -m vit --pixels cat.png dog.jpg | encode -m vit | decode -m vit");
         tool.example("embed -m vit --pixels images.npy | encode -m vit | decode -m vit");

@@ -23,15 +23,13 @@ int main(int argc, char** argv) {
         tool.option("--all-layers", options.all_layers, "keep the output of every layer");
         tool.option("--pool HOW", options.pool,
                     "also write an embedding of each sentence, /sentences: by the model's own pooling, the "
-                    "mean of its "
-                    "states, the first state, or the first after the model's pooler",
+                    "mean of its states, the first state, or the first after the model's pooler",
                     cli::one_of(kSentencePools));
         tool.option("--normalize", options.normalise, "scale the sentence embeddings to length 1");
         tool.option("--batch", files.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));
         tool.option("--allow-nonfinite", files.allow_nonfinite, kAllowNonfinite);
         tool.option("--precision WORD", options.precision, kPrecisionHelp, cli::one_of(kPrecisions));
         inspect.declare(tool);
-        tool.writes({"trace"});
         tool.example(
             "tokenize -m model.h5 < article.en | embed -m model.h5 | encode -m model.h5 -o encoded.h5");
         tool.example(

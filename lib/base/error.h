@@ -53,11 +53,12 @@ template <class Exception = Error, class... Args>
 /// after `max` characters.
 std::string escaped(std::string_view bytes, std::size_t max = 80);
 
-/// `what` with the place in front, unless it begins with it: "in.h5: damaged", "in.h5:/tokens/ids: is missing".
+/// `what` with the place in front, unless it begins with it: "in.h5: damaged", "in.h5:/tokens/ids: is
+/// missing".
 std::string placed(const std::string& place, std::string_view what);
 
-/// The result of work(). An Error that is not a UsageError, which is of the command line, gets the place in front: text, or a
-/// function that returns it.
+/// The result of work(). An Error that is not a UsageError, which is of the command line, gets the place in
+/// front: text, or a function that returns it.
 template <class Place, class Work>
 decltype(auto) at_place(const Place& place, const Work& work) {
   try {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/edit_distance.h"
+#include "base/utf8.h"
 #include "base/version.h"
 
 namespace heed::cli {
@@ -30,10 +31,10 @@ struct ConfigText {
     refuse(std::int64_t{at.begin.line}, why...);
   }
 
-  /// The line number `line`, from 1.
+  /// A line that there is, counted from 1.
   std::string_view line(std::size_t number) const {
     std::string_view rest = text;
-    while (--number > 0) rest.remove_prefix(std::min(rest.find('\n'), rest.size() - 1) + 1);
+    for (; number > 1; --number) rest.remove_prefix(rest.find('\n') + 1);
     return rest.substr(0, rest.find('\n'));
   }
 };
@@ -58,16 +59,10 @@ void refuse_deep_keys(const ConfigText& file) {
 
 /// A number as it stands in the file, so that equal commands are recorded, however they were given.
 std::string as_written(const toml::node& number, const ConfigText& file) {
-  std::string_view line = file.line(number.source().begin.line);
-  const auto skip = [&](std::uint32_t columns) {  // of characters, not bytes
-    std::size_t at = 0;
-    for (; columns > 0 && at < line.size(); --columns) do
-        ++at;
-      while (at < line.size() && (line[at] & 0xc0) == 0x80);
-    return at;
-  };
-  line.remove_prefix(skip(number.source().begin.column - 1));
-  std::string word(line.substr(0, skip(number.source().end.column - number.source().begin.column)));
+  const toml::source_region& at = number.source();
+  std::string_view line = file.line(at.begin.line);
+  for (auto column = at.begin.column; column > 1; --column) line.remove_prefix(utf8_length(line));
+  std::string word(line.substr(0, at.end.column - at.begin.column));  // digits are one byte each
   std::erase(word, '_');
   return word;
 }

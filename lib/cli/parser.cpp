@@ -279,8 +279,8 @@ void Tool::Parser::refuse_shared_stdin() {
     fail<UsageError>(heed::joined(readers, " and "), ": only one file can be the standard input");
 }
 
-/// A model, or another file that is read, would be lost if an output went to it. INPUT may be replaced by what is
-/// made of it, and by --overwrite a model, also one whose vocabulary the new one has.
+/// A model, or another file that is read, would be lost if an output went to it. INPUT may be replaced by what
+/// is made of it, and by --overwrite a model, also one whose vocabulary the new one has.
 void Tool::Parser::refuse_replaced_input() {
   const bool replaces_models = Tool(*this).given("overwrite");
   const auto is_read_for = [&](const CLI::Option& from, const CLI::Option& to) {
@@ -300,7 +300,8 @@ void Tool::Parser::refuse_replaced_input() {
     if (!written.contains(to->get_single_name())) continue;
     for (const std::string& output : targets_of(*to)) {
       std::error_code error;
-      const auto type = std::filesystem::status(output, error).type();
+      const auto type =  // a file that is called - is written ./-
+          output == "-" ? std::filesystem::file_type::none : std::filesystem::status(output, error).type();
       if (!is_stdout(output) && type == std::filesystem::file_type::character)
         continue;  // /dev/null takes all
       const auto is_same = [&](const std::string& file) {

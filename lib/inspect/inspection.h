@@ -35,6 +35,7 @@ struct InspectionConfig {
     tool.option("--patch NAME=FILE[:DATASET][@SENTENCE,POSITION,HEAD]", edits.patch,
                 "replace a value, or all that a glob matches, from a file such as a trace, before anything "
                 "is computed from it");
+    tool.writes({"trace"});
     tool.addresses({"patch"});
     tool.option("--scale NAME[@HEAD]=X", edits.scale,
                 "multiply a value, or all that a glob matches; @SENTENCE,POSITION,HEAD selects a part, * "

@@ -13,7 +13,8 @@ namespace heed::io {
 /// sentences are ignored.
 class FrameSequence {
  public:
-  /// `name` of the frame's file, for messages; `begins`: the frame is the first of its stream or file. Throws Error.
+  /// `name`: of the frame's file, for messages; `begins`: the frame is the first of its stream or file. Throws
+  /// Error.
   void add(const TensorMap& frame, const std::string& name, bool begins);
 
  private:

@@ -266,11 +266,7 @@ TensorMap load_checkpoint(const std::string& path, const Identity& identity, Tra
 
 void read_moment(const std::string& path, const TensorMap& checkpoint, const std::string& name,
                  const Model<float>& model, std::span<float> moment) {
-  try {
-    model.parameters.from_map(checkpoint, moment_prefix(name), moment);
-  } catch (const Error& error) {
-    fail(placed(escaped(path), error.what()));
-  }
+  at_place(escaped(path), [&] { model.parameters.from_map(checkpoint, moment_prefix(name), moment); });
 }
 
 }  // namespace heed
