@@ -312,7 +312,7 @@ void Tool::Parser::refuse_replaced_input() {
         if (written.contains(other->get_single_name())) {
           if (std::ranges::any_of(targets_of(*other), is_same))
             fail<UsageError>(shown_name(*other), " and ", shown_name(*to), " name the same file, ",
-                             escaped(output), ": one would replace the other");
+                             escaped(output), ": two outputs cannot share it");
         } else if (type == std::filesystem::file_type::regular && is_read_for(*other, *to)) {
           if (std::ranges::any_of(files_of(*other), is_same))
             fail<UsageError>(shown_name(*to), " and ", shown_name(*other), " name the same file, ",

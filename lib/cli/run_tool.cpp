@@ -30,12 +30,6 @@ void close_stdout() {
     fail("<stdout>: cannot write: ", std::strerror(errno ? errno : EIO));
 }
 
-void hint_at_terminal(Tool::Parser& parser) {
-  if (!parser.reads_input() || !parser.reads_stdin() || !isatty(STDIN_FILENO)) return;
-  logging::note("reading from the terminal, Ctrl-D ends; wanted a pipe or a file? see " +
-                parser.app.get_name() + " --help");
-}
-
 void configure_logging(const Tool::Parser& parser) {
   const Common& common = parser.common;
   logging::Level level = common.quiet     ? logging::Level::quiet
@@ -49,7 +43,6 @@ void run(Tool::Parser& parser) {
     parser.parse();
     configure_logging(parser);
     if (const char* most = std::getenv("HEED_SIMD"); most && *most) limit_simd(most);
-    hint_at_terminal(parser);
     if (parser.write) {
       parser.write->command = Tool(parser).result_command();
       parser.write->ahead = parser.common.threads > 1;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "text/unicode.h"
 
 namespace heed::text {
@@ -50,6 +51,9 @@ std::string LineReader::place(std::int64_t further) const {
 void LineReader::open() {
   close();
   const std::string& path = paths_[at_];
+  if (path == "-" && isatty(STDIN_FILENO) == 1)
+    logging::note("reading from the terminal, Ctrl-D ends; wanted a pipe or a file? see " +
+                  logging::program() + " --help");
   name_ = path == "-" ? "<stdin>" : path;
   line_number_ = 0;
   do {

@@ -11,11 +11,14 @@ namespace {
 
 const Column& numeric(const ColumnTable& table, const std::string& name) {
   const Column& column = table.at(name);
-  if (!column.is_numeric) {
-    fail(escaped(table.name), ": column '", escaped(name), "' holds ",
-         column.texts.empty() ? "no rows" : "text or nothing", ", wanted numbers");
-  }
-  return column;
+  if (column.is_numeric) return column;
+  const auto word = std::ranges::find_if(column.texts, is_word);
+  fail(escaped(table.name), ": column '", escaped(name), "' has ",
+       column.texts.empty() ? "no rows"
+       : word == column.texts.end()
+           ? "no number"
+           : concat("'", escaped(*word, 40), "' in row ", word - column.texts.begin() + 1),
+       ", wanted numbers");
 }
 
 std::vector<double> values_of(const ColumnTable& table, const std::string& name) {

@@ -33,7 +33,7 @@ void read_numbers(Column& column) {
   column.is_numeric = false;
   for (const std::string& text : column.texts) {
     const auto value = parse_number<double>(text);
-    if (!value && !text.empty() && text != "-") {
+    if (is_word(text)) {
       column.values.assign(column.texts.size(), NAN);
       column.is_numeric = false;
       return;
@@ -118,6 +118,10 @@ ColumnTable read_group(const std::string& path, const std::string& name) {
 }
 
 }  // namespace
+
+bool is_word(const std::string& cell) {
+  return !cell.empty() && cell != "-" && !parse_number<double>(cell);
+}
 
 const Column* ColumnTable::find(const std::string& column) const {
   const auto found =

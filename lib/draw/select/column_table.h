@@ -13,6 +13,9 @@ struct Column {
   bool is_numeric = false;         ///< every cell is a number or missing, and at least one is a number
 };
 
+/// Whether a cell is neither a number nor missing.
+bool is_word(const std::string& cell);
+
 struct ColumnTable {
   std::string name;  ///< of the file, for messages
   std::vector<Column> columns;
