@@ -68,6 +68,7 @@ int main(int argc, char** argv) {
         tool.example(
             "tokenize -m model.h5 < a.en | embed -m model.h5 | encode -m model.h5 | decode -m model.h5 > "
             "a.fr");
+        tool.example("decode -m nllb/ encoded.h5 --language fra_Latn --beam 4 > a.fr");
         tool.example(
             "echo the old man | tokenize -m gpt.h5 | embed -m gpt.h5 | decode -m gpt.h5 --sample --top-k 20");
         tool.example(

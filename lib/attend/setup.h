@@ -143,7 +143,7 @@ struct AttendSetup {
         for (std::int64_t i = 0; i < lengths.length(sentence); ++i)
           position.push_back(static_cast<std::int32_t>(first(sentence) + i));
         rotate_rows<T>(from.row_range(0, lengths.length(sentence)),
-                       {turns.data(), positions, rows.head_dim()}, position,
+                       {turns.data(), positions, rows.head_dim()}, position, rows.head_dim(),
                        to.row_range(0, lengths.length(sentence)));
       });
     };

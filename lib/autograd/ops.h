@@ -63,10 +63,11 @@ SumAndNorm<T> add_layer_norm(Var<T> x, Var<T> sub, const Dropout& drop, Var<T> g
 template <class T>
 Var<T> rms_norm(Var<T> x, Var<T> gamma, T eps);
 
-/// Rotary positions: turns every head of row i of x [n, heads * d] by the angles of position[i] (kernels.h,
-/// rotate_rows). turns [positions, d]. x may be some columns of a matrix.
+/// Rotary positions: turns the first columns of every head of row i of x [n, heads * d], as many as turns
+/// [positions, up to d] has, by the angles of position[i] (kernels.h, rotate_rows). x may be some columns of a
+/// matrix.
 template <class T>
-Var<T> rotate(Var<T> x, Matrix<const T> turns, std::span<const std::int32_t> position);
+Var<T> rotate(Var<T> x, Matrix<const T> turns, std::span<const std::int32_t> position, std::int64_t d);
 
 /// x + dropout(sub), without normalisation.
 template <class T>

@@ -252,18 +252,20 @@ Var<T> rms_norm(Var<T> x, Var<T> gamma, T eps) {
 }
 
 template <class T>
-Var<T> rotate(Var<T> x, Matrix<const T> turns, std::span<const std::int32_t> position) {
+Var<T> rotate(Var<T> x, Matrix<const T> turns, std::span<const std::int32_t> position, std::int64_t d) {
   Tape<T>& tape = x.tape();
-  if (turns.cols % 2 || x.cols() % turns.cols || static_cast<std::int64_t>(position.size()) != x.rows()) {
-    fail("rotate: x [", x.rows(), ", ", x.cols(), "] does not fit heads of ", turns.cols, " or ",
-         position.size(), " positions");
+  if (turns.cols % 2 || turns.cols > d || x.cols() % d ||
+      static_cast<std::int64_t>(position.size()) != x.rows()) {
+    fail("rotate: x [", x.rows(), ", ", x.cols(), "] does not fit heads of ", d, " of which ", turns.cols,
+         " turn, or ", position.size(), " positions");
   }
   for (const std::int32_t at : position)
     if (at < 0 || at >= turns.rows) fail("rotate: position ", at, " is outside the table of ", turns.rows);
   Var<T> y = tape.result(x.rows(), x.cols());
-  rotate_rows<T>(x.value(), turns, position, tape.mutable_value(y));
+  rotate_rows<T>(x.value(), turns, position, d, tape.mutable_value(y));
   tape.on_backward(y, [=, &tape] {
-    if (tape.wants_gradient(x)) rotate_rows_backward<T>(tape.gradient(y), turns, position, tape.gradient(x));
+    if (tape.wants_gradient(x))
+      rotate_rows_backward<T>(tape.gradient(y), turns, position, d, tape.gradient(x));
   });
   return y;
 }

@@ -128,13 +128,14 @@ class BeamSearch {
     return static_cast<float>(std::log(all / produced));
   }
 
-  /// The next token of the sentence's forced prefix, while there is a single hypothesis; none: it is free.
-  std::optional<std::int32_t> given(const Beam& beam) const {
+  /// The next token, while there is a single hypothesis that is given; none: it is free.
+  std::optional<GivenToken> given(const Beam& beam) const {
     return given_next(options_, beam.sentence, static_cast<std::size_t>(beam.length));
   }
 
   Candidate continuation_of(const Beam& beam, const Matrix<const float>& logits, std::int64_t row) const {
-    const std::int32_t id = *given(beam);
+    const auto [id, is_certain] = *given(beam);
+    if (is_certain) return {beam.active.front().total, row, id, 0};
     auto log_p =
         static_cast<float>(log_probability({logits.row(row), static_cast<std::size_t>(logits.cols)}, id));
     if (options_.renormalized) log_p += gain_of(logits, row);

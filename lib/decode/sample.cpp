@@ -107,9 +107,11 @@ std::vector<std::vector<Hypothesis>> sample(const StepFunction& step,
       Random random = h.drawn->at(h.ids.size());
       const auto row = static_cast<std::int64_t>(i);
       const std::span<const float> words(logits.row(row), static_cast<std::size_t>(logits.cols));
-      const std::optional<std::int32_t> given = given_next(options, open[i].sentence, h.ids.size());
-      const Draw draw = given ? Draw{*given, static_cast<float>(log_probability(words, *given))}
-                              : draw_from(words, options, random.uniform());
+      const std::optional<GivenToken> given = given_next(options, open[i].sentence, h.ids.size());
+      const Draw draw = !given ? draw_from(words, options, random.uniform())
+                        : given->is_certain
+                            ? Draw{given->id, 0}
+                            : Draw{given->id, static_cast<float>(log_probability(words, given->id))};
       h.ids.push_back(draw.id);
       h.token_log_probability.push_back(draw.log_probability);
       h.score += draw.log_probability;

@@ -62,7 +62,11 @@ struct BeamOptions {
   bool renormalized = false;  ///< normalise probabilities over the words that may be produced
   /// Ids that end a hypothesis as eos does; they may be produced.
   std::vector<std::int32_t> more_ends{};
-  /// Forced beginnings of the hypotheses of each sentence, shorter than its maximal length; empty: none.
+  /// The first token of every hypothesis, with probability 1: in models of many languages the target's;
+  /// kAbsent: none.
+  std::int32_t first = SpecialIds::kAbsent;
+  /// Forced beginnings of the hypotheses of each sentence, after `first`, shorter than its maximal length;
+  /// empty: none.
   std::vector<std::vector<std::int32_t>> prefixes{};
 };
 
@@ -83,16 +87,23 @@ struct SampleOptions {
   /// empty: 0, 1, ...
   std::vector<std::uint64_t> sentences;
   SpecialIds special;
-  std::vector<std::int32_t> more_ends{};              ///< as in BeamOptions
-  std::vector<std::vector<std::int32_t>> prefixes{};  ///< as in BeamOptions
+  // As in BeamOptions:
+  std::vector<std::int32_t> more_ends{};
+  std::int32_t first = SpecialIds::kAbsent;
+  std::vector<std::vector<std::int32_t>> prefixes{};
 };
 
-/// The token of its forced prefix with which a hypothesis of `sentence` continues after `length` tokens;
-/// none: it is free.
+/// A token that a hypothesis cannot choose.
+struct GivenToken {
+  std::int32_t id;
+  bool is_certain = false;  ///< has the probability 1, whatever the model says
+};
+/// The token with which a hypothesis of `sentence` has to continue after `length` tokens; none: it is free.
 template <class Options>
-std::optional<std::int32_t> given_next(const Options& options, std::size_t sentence, std::size_t length) {
+std::optional<GivenToken> given_next(const Options& options, std::size_t sentence, std::size_t length) {
+  if (options.first != SpecialIds::kAbsent && length-- == 0) return GivenToken{options.first, true};
   if (options.prefixes.empty() || length >= options.prefixes[sentence].size()) return std::nullopt;
-  return options.prefixes[sentence][length];
+  return GivenToken{options.prefixes[sentence][length]};
 }
 
 /// log softmax(logits)[id]

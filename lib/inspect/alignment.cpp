@@ -36,14 +36,16 @@ struct Blocks {
   }
 };
 
-/// The key among the first `keys` with the largest weight, or sum of weights over the heads [first, last);
-/// ties go to the earlier one. None if the query attends to none of them: beyond a window's end, or only at
-/// </s>.
+/// The key with the largest weight, or sum of weights over the heads [first, last), among the first ones, of
+/// which `keys` has the word numbers, below 0 if a key is no word; ties go to the earlier one. None if the
+/// query attends to none of them: beyond a window's end, or only at </s>.
 std::optional<std::int64_t> strongest_key(const Blocks& blocks, const float* layer, std::int64_t first,
-                                          std::int64_t last, std::int64_t query, std::int64_t keys) {
+                                          std::int64_t last, std::int64_t query,
+                                          const std::vector<std::int32_t>& keys) {
   std::optional<std::int64_t> best;
   float most = 0;
-  for (std::int64_t key = 0; key < keys; ++key) {
+  for (std::int64_t key = 0; key < std::ssize(keys); ++key) {
+    if (keys[static_cast<std::size_t>(key)] < 0) continue;
     float sum = 0;
     for (std::int64_t head = first; head < last; ++head)
       sum += layer[(head * blocks.queries + query) * blocks.keys + key];
@@ -55,13 +57,18 @@ std::optional<std::int64_t> strongest_key(const Blocks& blocks, const float* lay
   return best;
 }
 
-/// The word number of each piece, without that of an end.
+/// The word number of each piece, without those of an end and what follows it; -1: a mark before the first
+/// word, such as the code of a language.
 std::vector<std::int32_t> words_of(const text::Tokenizer& tokenizer, const std::vector<std::int32_t>& ids,
                                    const std::vector<std::int32_t>& more_ends) {
   std::vector<std::int32_t> words = tokenizer.word_of(ids);
-  if (!ids.empty() &&
-      (ids.back() == tokenizer.special().eos || std::ranges::find(more_ends, ids.back()) != more_ends.end()))
-    words.pop_back();
+  const auto is_end = [&](std::int32_t id) {
+    return id == tokenizer.special().eos || tokenizer.is_language(id) ||
+           std::ranges::count(more_ends, id) > 0;
+  };
+  while (!words.empty() && is_end(ids[words.size() - 1])) words.pop_back();
+  if (!words.empty() && tokenizer.is_mark(ids.front()))
+    for (std::int32_t& word : words) --word;
   return words;
 }
 
@@ -126,9 +133,10 @@ std::vector<std::string> pharaoh_links(const Tensor& weights, std::int64_t layer
   for (std::size_t s = 0; s < words.size(); ++s) {
     const float* block = blocks.at(static_cast<std::int64_t>(s), layer);
     std::set<std::pair<std::int32_t, std::int32_t>> links;
-    const auto keys = static_cast<std::int64_t>(words[s].source.size());
     for (std::size_t query = 0; query < words[s].target.size(); ++query) {
-      if (const auto key = strongest_key(blocks, block, first, last, static_cast<std::int64_t>(query), keys))
+      if (words[s].target[query] < 0) continue;
+      if (const auto key =
+              strongest_key(blocks, block, first, last, static_cast<std::int64_t>(query), words[s].source))
         links.emplace(words[s].source[static_cast<std::size_t>(*key)], words[s].target[query]);
     }
     std::string line;

@@ -36,6 +36,7 @@ void EncoderOnlyConfig::classify(std::int64_t classes, const std::string& how) {
 void EncoderOnlyConfig::check() const {
   check_options();
   check_images();
+  check_embeddings();
   check_classes();
   if ((n_classes > 0 || !masked_words) && (output_bias || logit_scale != 1 || word_transform))
     fail<UsageError>("output_bias, logit_scale and word_transform are of output words, which ",
@@ -62,6 +63,16 @@ void EncoderOnlyConfig::check_classes() const {
         "single_label, pooler = false and words, not images");
 }
 
+void EncoderOnlyConfig::check_embeddings() const {
+  if (embedding_width == 0) return;
+  const bool has_words = n_classes == 0 && masked_words;
+  if (reads_images() || positions != "learned" || embedding_scale != "1" || (has_words && !word_transform))
+    fail<UsageError>(
+        "embedding_width = ", embedding_width,
+        " is of words: wanted positions = learned, embedding_scale = 1, and word_transform = true "
+        "in a model of masked words");
+}
+
 void EncoderOnlyConfig::check_images() const {
   if (!reads_images()) return;
   const std::int64_t rows = patches().rows();
@@ -84,10 +95,12 @@ std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config) {
     model->images = config.patches();
     model->images->declare(p, config.d_model);
   } else {
-    declare_table(p, table, config.source_vocab_size, config.d_model);
+    declare_table(p, table, config.source_vocab_size, config.table_width());
   }
   auto stack = StackSettings::encoder(config, config.n_encoder_layers, config.source_vocab_size, table);
   stack.n_token_types = config.n_token_types;
+  stack.embedding_width = config.embedding_width;
+  stack.positions.d_model = config.table_width();
   declare_stack(p, stack);
   model->encoder = std::make_unique<TransformerEncoder<T>>(stack);
   model->pooler = kActivations(config.pooler_activation);
@@ -104,7 +117,7 @@ std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config) {
     model->words = declare_words(p, Tied::all, table, config, config.source_vocab_size, "masked_word");
     if (config.word_transform) {
       model->words->transform = {"masked_word", stack.feed_forward.activation, stack.norms};
-      model->words->transform->declare(p, config.d_model);
+      model->words->transform->declare(p, config.d_model, config.table_width());
     }
     return model;
   }

@@ -3,7 +3,9 @@
 // the embeddings), or to classify sentences (models/heads.h). Parameters: encoder/embedding/weight [V, d];
 // optionally encoder/token_types/weight [n_token_types, d]; those of the stack; optionally masked_word/bias
 // [V], masked_word/inner and masked_word/norm (WordTransform), encoder/pooler, sentences/dense
-// (SentenceVectors); those of the classes head, if any. A model of images (models/image_patches.h) or image
+// (SentenceVectors); those of the classes head, if any. With embedding_width e (ELECTRA) the tables of words,
+// positions and types have e columns, and encoder/embedding_projection {weight [e, d], bias} follows their
+// norm. A model of images (models/image_patches.h) or image
 // features has no words: source_vocab_size is 1 and there is no embedding table.
 #pragma once
 
@@ -35,6 +37,7 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
   std::string dense_activation = "tanh";
   double classifier_dropout = 0;
   bool pooler_dropout = false;
+  std::int64_t embedding_width = 0;
 
   EncoderOnlyConfig();
 
@@ -67,8 +70,12 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
     optional("dense_width", self.dense_width, "width of a final layer for sentence embeddings; 0: none",
              between(0, 1'000'000));
     optional("dense_activation", self.dense_activation, "activation of that layer", kDenseActivations);
-    optional("pooler_activation", self.pooler_activation, "activation of the pooler; relu: as in DistilBERT",
-             std::vector<std::string>{"tanh", "relu"});
+    optional("pooler_activation", self.pooler_activation,
+             "activation of the pooler; relu: as in DistilBERT, gelu: ELECTRA",
+             std::vector<std::string>{"tanh", "relu", "gelu"});
+    optional("embedding_width", self.embedding_width,
+             "width of the embeddings before a linear layer to d_model, as in ELECTRA; 0: d_model, no layer",
+             between(0, 65'536));
     auto of_training = [&](const char* name, auto& value, const char* help, auto... valid) {
       auto& added = field(name, value, help, valid...);
       added.optional = added.of_training = true;
@@ -79,6 +86,8 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
                 "dropout on the input of a classifier's pooler, as in RoBERTa");
   }
 
+  /// Columns of the embedding tables.
+  std::int64_t table_width() const { return embedding_width > 0 ? embedding_width : d_model; }
   ImagePatches patches() const {
     ImagePatches images = ImagePatches::of(*this);
     images.dropout = embedding_dropout < 0 ? dropout : embedding_dropout;
@@ -94,6 +103,7 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
 
  private:
   void check_images() const;
+  void check_embeddings() const;
   void check_classes() const;
 };
 

@@ -30,10 +30,10 @@ Var<T> read_states(Pass<T>& pass, const WordsHead& head, Var<T> states) {
 }  // namespace
 
 template <class T>
-void WordTransform::declare(ParameterSet<T>& parameters, std::int64_t d) const {
-  parameters.add(scope + "/inner/weight", {d, d}, Init::xavier(d, d));
-  parameters.add(scope + "/inner/bias", {d}, Init::zeros());
-  add_norm(parameters, scope + "/norm", d, norm.kind);
+void WordTransform::declare(ParameterSet<T>& parameters, std::int64_t d, std::int64_t e) const {
+  parameters.add(scope + "/inner/weight", {d, e}, Init::xavier(d, e));
+  parameters.add(scope + "/inner/bias", {e}, Init::zeros());
+  add_norm(parameters, scope + "/norm", e, norm.kind);
 }
 
 template <class T>
@@ -155,7 +155,7 @@ Var<T> ClassesHead::logits(Pass<T>& pass, Var<T> states, const Packing& rows) co
                                             std::vector<double>*) const;                                \
   template CrossEntropySums WordsHead::consistent_loss(Pass<T>&, Var<T>, std::span<const std::int32_t>, \
                                                        double, double, T) const;                        \
-  template void WordTransform::declare(ParameterSet<T>&, std::int64_t) const;                           \
+  template void WordTransform::declare(ParameterSet<T>&, std::int64_t, std::int64_t) const;             \
   template void declare_pooler(ParameterSet<T>&, std::int64_t);                                         \
   template void SentenceVectors::declare(ParameterSet<T>&, std::int64_t) const;                         \
   template std::vector<T> SentenceVectors::of(Pass<T>&, Var<T>, const Packing&) const;                  \

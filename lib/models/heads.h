@@ -17,15 +17,15 @@
 namespace heed {
 
 /// A layer between states and scores of words, as in BERT: LayerNorm(f(x W + b)). Parameters:
-/// <scope>/inner/{weight [d, d], bias}, <scope>/norm/{gamma, beta}.
+/// <scope>/inner/{weight [d, e], bias}, <scope>/norm/{gamma, beta}; e is the width of the embeddings.
 struct WordTransform {
   std::string scope;
   Activation activation = Activation::gelu;
   NormSettings norm;
 
   template <class T>
-  void declare(ParameterSet<T>& parameters, std::int64_t d) const;
-  /// [n, d] -> [n, d].
+  void declare(ParameterSet<T>& parameters, std::int64_t d, std::int64_t e) const;
+  /// [n, d] -> [n, e].
   template <class T>
   Var<T> operator()(Pass<T>& pass, Var<T> states) const;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/range.h"
+#include "base/special_ids.h"
 
 namespace heed {
 
@@ -23,6 +24,7 @@ struct SearchSettings {
   bool forced_eos = false;
   bool renormalized = false;
   std::string more_ends;
+  std::int64_t first_token = SpecialIds::kAbsent;
 
   /// Named like decode's options, where it has them.
   template <class Self, class Visit>
@@ -37,6 +39,8 @@ struct SearchSettings {
     field("forced_eos", self.forced_eos, "BeamOptions::forced_eos");
     field("renormalized", self.renormalized, "BeamOptions::renormalized");
     field("more_ends", self.more_ends, "BeamOptions::more_ends, in digits between spaces").optional = true;
+    field("first_token", self.first_token, "BeamOptions::first", between(SpecialIds::kAbsent, INT32_MAX))
+        .optional = true;
   }
 };
 

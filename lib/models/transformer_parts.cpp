@@ -18,6 +18,14 @@ void TransformerOptions::check_options() const {
   if (n_kv_heads > 0 && n_heads % n_kv_heads)
     fail<UsageError>("n_heads = ", n_heads, " is not a multiple of n_kv_heads = ", n_kv_heads);
   check_positions(d_model, d_head > 0 ? d_head : d_model / n_heads);
+  if (kParallelResiduals(parallel_residual) != ParallelResidual::no &&
+      (!residual || kNorms(norm) == Norm::post))
+    fail<UsageError>(
+        "parallel_residual = ", parallel_residual,
+        " adds up sublayers that read the same states: wanted residual = true and norm = pre or none");
+  if (qk_norm && kNormKinds(norm_kind) == NormKind::rms_plus_one)
+    fail<UsageError>("qk_norm = true has norms with factor gamma, and norm_kind = ", norm_kind,
+                     " has 1 + gamma: wanted qk_norm = false, or norm_kind = layer or rms");
   if (embedding_dropout < 0 && embedding_dropout != -1)
     fail<UsageError>("embedding_dropout is ", embedding_dropout, ", wanted -1, or ", to_string(share()));
 }
@@ -47,6 +55,7 @@ StackSettings settings_of(const TransformerOptions& o) {
   s.embedding_scale = kEmbeddingScales(o.embedding_scale) == EmbeddingScale::one
                           ? 1
                           : std::sqrt(static_cast<double>(o.d_model));
+  s.parallel = kParallelResiduals(o.parallel_residual);
   s.residual = o.residual;
   s.dropout = o.dropout;
   s.embedding_dropout = o.embedding_dropout < 0 ? o.dropout : o.embedding_dropout;
@@ -69,16 +78,22 @@ constexpr Sublayer kRecurrence{"recurrence", "recurrence_norm"},
     kCrossAttention{"cross_attention", "cross_attention_norm"},
     kFeedForward{"feed_forward", "feed_forward_norm"};
 
+/// The input of a layer, which its sublayers read in parallel: as it is, and normalised if they share a norm.
+template <class T>
+struct ParallelInput {
+  Var<T> states, normed;
+};
+
 /// A sublayer with its residual connection and layer normalisation (section 3.1; dropout on the sublayer's
 /// output, section 5.4):
 ///   post-norm    LayerNorm(x + Dropout(sublayer(x)))
 ///   pre-norm     x + Dropout(sublayer(LayerNorm(x)))
 ///   norm = none  x + Dropout(sublayer(x))
-/// each without its x + when there is no residual. `compute` maps a Var [rows, d] to a Var [rows, d] under
-/// the scope layer/<name>.
+/// each without its x + when there is no residual. In parallel, the sublayer reads what `parallel` says in place
+/// of x. `compute` maps a Var [rows, d] to a Var [rows, d] under the scope layer/<name>.
 template <class T, class Compute>
 Var<T> residual(const Scope<T>& layer, const Sublayer& sublayer, Var<T> x, const Packing& rows,
-                const StackSettings& settings, Compute&& compute) {
+                const StackSettings& settings, ParallelInput<T>& parallel, Compute&& compute) {
   const Scope<T> norm = layer / sublayer.norm;
   auto drop = [&] { return norm.dropout(settings.dropout); };  // drawn after the sublayer's own
   auto sum = [&](Var<T> output) {
@@ -94,8 +109,10 @@ Var<T> residual(const Scope<T>& layer, const Sublayer& sublayer, Var<T> x, const
     Var<T> added = norm.name("sum", sum(output), rows);
     return norm.name("output", normalise(norm, added, settings.norms), rows);
   }
-  Var<T> input =
-      settings.norm == Norm::pre ? norm.name("output", normalise(norm, x, settings.norms), rows) : x;
+  if (!parallel.states || settings.parallel == ParallelResidual::no) parallel = {x, {}};
+  Var<T> input = settings.norm == Norm::pre ? parallel.normed : parallel.states;
+  if (!input) input = norm.name("output", normalise(norm, parallel.states, settings.norms), rows);
+  if (settings.parallel == ParallelResidual::one_norm) parallel.normed = input;
   Var<T> output = compute(layer / sublayer.name, input);
   return norm.name("sum", sum(output), rows);
 }
@@ -117,19 +134,21 @@ struct LayerInput {
 template <class T>
 Var<T> transformer_layer(const Scope<T>& layer, Var<T> x, const Packing& rows, const StackSettings& settings,
                          const LayerInput<T>& input) {
-  const Sublayer& first = settings.recurrent ? kRecurrence : kSelfAttention;
-  x = residual(layer, first, x, rows, settings, [&](const Scope<T>& scope, Var<T> y) {
+  ParallelInput<T> parallel;
+  const auto add = [&](const Sublayer& sublayer, const auto& compute) {
+    x = residual(layer, sublayer, x, rows, settings, parallel, compute);
+  };
+  add(settings.recurrent ? kRecurrence : kSelfAttention, [&](const Scope<T>& scope, Var<T> y) {
     if (settings.recurrent) return simple_recurrence(scope, y, rows, *input.cell);
     return self_attention(scope, y, rows, settings.causal, settings.heads, input.positions, input.past);
   });
   if (input.groups) {
-    x = residual(layer, kCrossAttention, x, rows, settings, [&](const Scope<T>& scope, Var<T> y) {
+    add(kCrossAttention, [&](const Scope<T>& scope, Var<T> y) {
       return cross_attention(scope, y, rows, *input.groups, input.memory, *input.memory_rows, settings.heads);
     });
   }
-  x = residual(layer, kFeedForward, x, rows, settings, [&](const Scope<T>& scope, Var<T> y) {
-    return feed_forward(scope, y, rows, settings.feed_forward);
-  });
+  add(kFeedForward,
+      [&](const Scope<T>& scope, Var<T> y) { return feed_forward(scope, y, rows, settings.feed_forward); });
   return layer.name("output", x, rows);
 }
 
@@ -189,20 +208,25 @@ WordsHead declare_words(ParameterSet<T>& parameters, Tied tied, const std::strin
 template <class T>
 void declare_stack(ParameterSet<T>& parameters, const StackSettings& s) {
   auto norm = [&](const std::string& scope) { add_norm(parameters, scope, s.d_model, s.norms.kind); };
-  auto layer_norm = [&](const std::string& scope) {
-    if (s.norm != Norm::none) norm(scope);
+  auto layer_norm = [&](const std::string& scope, bool is_first = false) {
+    if (s.norm != Norm::none && (is_first || s.parallel != ParallelResidual::one_norm)) norm(scope);
   };
   add_positions(parameters, s.name, s.positions);
-  if (s.n_token_types > 0)
-    declare_table(parameters, s.name + "/token_types/weight", s.n_token_types, s.d_model);
-  if (s.embedding_norm) norm(s.name + "/embedding_norm");
+  const std::int64_t width = s.embedding_width > 0 ? s.embedding_width : s.d_model;
+  if (s.n_token_types > 0) declare_table(parameters, s.name + "/token_types/weight", s.n_token_types, width);
+  if (s.embedding_norm) add_norm(parameters, s.name + "/embedding_norm", width, s.norms.kind);
+  if (s.embedding_width > 0) {
+    const std::string projection = s.name + "/embedding_projection/";
+    parameters.add(projection + "weight", {width, s.d_model}, Init::xavier(width, s.d_model));
+    parameters.add(projection + "bias", {s.d_model}, Init::zeros());
+  }
   for (std::int64_t i = 0; i < s.n_layers; ++i) {
     const auto in_layer = [&](std::string_view name) { return concat(s.name, "/layer_", i, "/", name); };
     if (s.recurrent)
       add_simple_recurrence(parameters, in_layer(kRecurrence.name), s.d_model);
     else
       add_self_attention(parameters, in_layer(kSelfAttention.name), s.d_model, s.heads);
-    layer_norm(in_layer(s.recurrent ? kRecurrence.norm : kSelfAttention.norm));
+    layer_norm(in_layer(s.recurrent ? kRecurrence.norm : kSelfAttention.norm), true);
     if (s.reads_memory) {
       add_cross_attention(parameters, in_layer(kCrossAttention.name), s.d_model, s.heads);
       layer_norm(in_layer(kCrossAttention.norm));
@@ -288,6 +312,10 @@ Var<T> TransformerStack<T>::embed(Pass<T>& pass, const PackedTokens& tokens,
     if (!s.embedding_norm) x = drop_out(x, drop);
   }
   if (s.embedding_norm) x = drop_out(normalise(stack / "embedding_norm", x, s.norms), drop);
+  if (s.embedding_width > 0) {
+    const Scope<T> projection = stack / "embedding_projection";
+    x = linear(x, projection.parameter("weight"), projection.parameter("bias"));
+  }
   return stack.name("embedded", x, tokens.rows);
 }
 

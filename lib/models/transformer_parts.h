@@ -1,16 +1,18 @@
 // The two stacks of the Transformer (Vaswani, Shazeer, Parmar, Uszkoreit, Jones, Gomez, Kaiser, Polosukhin:
 // Attention is all you need, 2017), as parts of a model: a pair has both, GPT-like models the decoder,
 // BERT-like ones the encoder. Post-norm, LayerNorm(x + Sublayer(x)), as in the paper; optionally pre-norm, x
-// + Sublayer(LayerNorm(x)) with a final norm. For ablations the norm or the residual x + can be omitted.
-// Further options give the layers of later models: BERT, GPT-2, T5, Llama, Qwen. Notation: d = d_model, rows
-// = packed tokens.
+// + Sublayer(LayerNorm(x)) with a final norm, or in parallel, x + Attention(LayerNorm(x)) +
+// FeedForward(LayerNorm(x)) (Wang, Komatsuzaki: GPT-J-6B, 2021). For ablations the norm or the residual x +
+// can be omitted. Further options give the layers of later models: BERT, MPNet, BART, T5, GPT-2, GPT-NeoX,
+// Phi, Llama, Qwen, Gemma. Notation: d = d_model, rows = packed tokens.
 //
 // Parameters of a stack <s>: <s>/embedding/weight [V, d], or embedding/weight of both sides; those of
-// positions (nn/positional_encoding.h); optionally <s>/embedding_norm; <s>/layer_<i>/{self_attention,
-// self_attention_norm, feed_forward, feed_forward_norm}; in a decoder that reads a memory also
-// cross_attention, cross_attention_norm; optionally, in place of a decoder's self_attention, recurrence
-// (nn/simple_recurrence.h) and recurrence_norm; no norms if norm = none; <s>/final_norm for pre-norm, or by
-// final_norm. A norm has gamma [d] and, unless norm_kind = rms, beta [d].
+// positions (nn/positional_encoding.h); optionally <s>/embedding_norm, <s>/embedding_projection;
+// <s>/layer_<i>/{self_attention, self_attention_norm, feed_forward, feed_forward_norm}; in a decoder that
+// reads a memory also cross_attention, cross_attention_norm; optionally, in place of a decoder's
+// self_attention, recurrence (nn/simple_recurrence.h) and recurrence_norm; no norms if norm = none, and
+// only the first in a layer if parallel_residual = one_norm; <s>/final_norm for pre-norm, or by final_norm.
+// A norm has gamma [d] and, if norm_kind = layer, beta [d].
 // Named values: <s>/embedded, those of the layers under the parameters' paths
 // (nn/attention/multi_head_attention.h, nn/feed_forward.h; of a norm sum and output), <s>/layer_<i>/output,
 // <s>/output.
@@ -32,6 +34,11 @@ namespace heed {
 
 enum class Norm { post, pre, none };
 inline const Choice<Norm> kNorms{"norm", {"post", "pre", "none"}};
+/// Whether all sublayers of a layer read its input, rather than each the sum so far, and whether each has a
+/// norm of its own for it.
+enum class ParallelResidual { no, two_norms, one_norm };
+inline const Choice<ParallelResidual> kParallelResiduals{"parallel_residual",
+                                                         {"no", "two_norms", "one_norm"}};
 /// Which embedding tables and output matrices are shared.
 enum class Tied { all, decoder, none };
 inline const Choice<Tied> kTied{"tied", {"all", "decoder", "none"}};
@@ -64,6 +71,7 @@ struct TransformerOptions : PositionOptions {
   bool feed_forward_bias = true;
   std::string norm_kind = "layer";
   std::string final_norm = "by_norm";
+  std::string parallel_residual = "no";
   bool embedding_norm = false;
   std::string embedding_scale = "sqrt_d";
   std::int64_t d_head = 0;
@@ -97,10 +105,15 @@ struct TransformerOptions : PositionOptions {
              kFeedForwardActivations);
     optional("gated", self.gated, "gate the feed-forward network: f(x W_g) * (x W_1) instead of f(x W_1)");
     optional("feed_forward_bias", self.feed_forward_bias, "biases in the feed-forward network");
-    optional("norm_kind", self.norm_kind, "normalise by mean and variance, or by root mean square",
+    optional("norm_kind", self.norm_kind,
+             "normalise by mean and variance, or by root mean square, with factor gamma or 1 + gamma",
              kNormKinds.words);
     optional("final_norm", self.final_norm, "norm after the last layer; by_norm: when norm is pre",
              kFinalNorms.words);
+    optional("parallel_residual", self.parallel_residual,
+             "all sublayers of a layer read its input, each through a norm of its own (GPT-NeoX) or all "
+             "through one (Phi), and their outputs are added",
+             kParallelResiduals.words);
     optional("embedding_norm", self.embedding_norm, "normalise the embeddings, as in BERT");
     optional("embedding_scale", self.embedding_scale, "factor of the embeddings", kEmbeddingScales.words);
     optional("d_head", self.d_head, "width of a head; 0: d_model / n_heads", between(0, 65'536));
@@ -146,11 +159,13 @@ struct StackSettings {
   Norm norm = Norm::post;
   NormSettings norms;
   bool final_norm = false, embedding_norm = false;
+  ParallelResidual parallel = ParallelResidual::no;
   bool residual = true;
   double embedding_scale = 1;
   double dropout = 0, embedding_dropout = 0;
   PositionSettings positions;
   std::int64_t n_token_types = 0;
+  std::int64_t embedding_width = 0;  ///< of tables whose rows are projected to d_model; 0: they have d_model
 
   static StackSettings encoder(const TransformerOptions& options, std::int64_t n_layers,
                                std::int64_t vocab_size, const std::string& embedding_table);
@@ -181,7 +196,8 @@ class TransformerStack {
   const StackSettings& settings() const { return settings_; }
 
   /// sqrt(d) E + positions (section 3.4), optionally without the factor, with a vector for the token's type
-  /// (BERT), and normalised; token j of sequence i has position first[i] + j, or j if `first` is empty.
+  /// (BERT), normalised, and projected (ELECTRA); token j of sequence i has position first[i] + j, or j if
+  /// `first` is empty.
   Var<T> embed(Pass<T>& pass, const PackedTokens& tokens, std::span<const std::int64_t> first) const;
   const PositionalEncoding<T>& positions() const { return positions_; }
   /// The final norm, if there is one; names the output.

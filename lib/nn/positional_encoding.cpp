@@ -34,18 +34,18 @@ std::vector<T> sinusoidal_positions(std::int64_t positions, std::int64_t d, Posi
 
 namespace {
 
-double rotary_frequency(std::int64_t pair, std::int64_t d_head, const RotarySettings& r) {
-  const double f = std::pow(r.base, -static_cast<double>(2 * pair) / static_cast<double>(d_head));
+double rotary_frequency(std::int64_t pair, std::int64_t d, const RotarySettings& r) {
+  const double f = std::pow(r.base, -static_cast<double>(2 * pair) / static_cast<double>(d));
   if (r.scaling == RotaryScaling::none) return f;
   if (r.scaling == RotaryScaling::linear) return f / r.factor;
   if (r.scaling == RotaryScaling::yarn) {
     const auto pair_of = [&](double times) {
-      return static_cast<double>(d_head) *
+      return static_cast<double>(d) *
              std::log(static_cast<double>(r.original_length) / (2 * std::numbers::pi * times)) /
              (2 * std::log(r.base));
     };
     const double first = std::max(std::floor(pair_of(r.high_frequency_factor)), 0.0),
-                 last = std::min(std::ceil(pair_of(r.low_frequency_factor)), static_cast<double>(d_head - 1)),
+                 last = std::min(std::ceil(pair_of(r.low_frequency_factor)), static_cast<double>(d - 1)),
                  width = last == first ? 1e-3 : last - first;
     return std::lerp(f, f / r.factor, std::clamp((static_cast<double>(pair) - first) / width, 0.0, 1.0));
   }
@@ -57,15 +57,15 @@ double rotary_frequency(std::int64_t pair, std::int64_t d_head, const RotarySett
 }  // namespace
 
 template <class T>
-std::vector<T> rotary_turns(std::int64_t positions, std::int64_t d_head, const RotarySettings& settings) {
-  std::vector<T> table(static_cast<std::size_t>(element_count({positions, d_head})));
-  const std::int64_t half = d_head / 2;
+std::vector<T> rotary_turns(std::int64_t positions, std::int64_t d, const RotarySettings& settings) {
+  std::vector<T> table(static_cast<std::size_t>(element_count({positions, d})));
+  const std::int64_t half = d / 2;
   const auto factor = static_cast<T>(settings.attention_factor);
   for (std::int64_t i = 0; i < half; ++i) {
-    const T frequency = static_cast<T>(rotary_frequency(i, d_head, settings));
+    const T frequency = static_cast<T>(rotary_frequency(i, d, settings));
     for (std::int64_t p = 0; p < positions; ++p) {
       const T angle = static_cast<T>(p) * frequency;
-      T* row = &table[static_cast<std::size_t>(p * d_head)];
+      T* row = &table[static_cast<std::size_t>(p * d)];
       row[i] = std::cos(angle) * factor;
       row[half + i] = std::sin(angle) * factor;
     }
@@ -107,9 +107,13 @@ std::vector<T> alibi_bias(std::int64_t reach, std::int64_t n_heads) {
 
 void PositionOptions::check_positions(std::int64_t d_model, std::int64_t d_head) const {
   const Positions scheme = kPositions(positions);
-  if (acts_on(scheme) == ActsOn::queries_and_keys && d_head % 2)
-    fail<UsageError>("positions = ", positions, " turns pairs of features, but a head is ", d_head,
-                     " wide: wanted an even d_head");
+  if (acts_on(scheme) == ActsOn::queries_and_keys) {
+    if (d_rotary == 0 && d_head % 2)
+      fail<UsageError>("positions = ", positions, " turns pairs of features, but a head is ", d_head,
+                       " wide: wanted an even d_head");
+    if (d_rotary % 2 || d_rotary > d_head)
+      fail<UsageError>("d_rotary = ", d_rotary, " must be even, and at most d_head = ", d_head);
+  }
   if ((scheme == Positions::sinusoidal_halves && d_model % 2) ||
       (scheme == Positions::sinusoidal_t2t && (d_model % 2 || d_model < 4)))
     fail<UsageError>("positions = ", positions, " needs an even d_model of at least 4, got ", d_model);
@@ -119,13 +123,14 @@ void PositionOptions::check_positions(std::int64_t d_model, std::int64_t d_head)
     fail<UsageError>("rope_high_freq_factor = ", rope_high_freq_factor,
                      " must be above rope_low_freq_factor = ", rope_low_freq_factor);
   }
-  if (scheme == Positions::relative_buckets &&
-      (relative_buckets % 2 || relative_max_distance <= relative_buckets / 2)) {
+  if (has_buckets(scheme) && (relative_buckets % 2 || relative_max_distance <= relative_buckets / 2)) {
     fail<UsageError>("relative_buckets = ", relative_buckets,
                      " must be even, and relative_max_distance = ", relative_max_distance,
                      " above half of it");
   }
-  if (position_offset > 0 && acts_on(scheme) != ActsOn::embeddings)
+  if (d_rotary > 0 && acts_on(scheme) != ActsOn::queries_and_keys)
+    fail<UsageError>("d_rotary is the part of a head that turns, and positions = ", positions, " turns none");
+  if (position_offset > 0 && !adds_to_embeddings(scheme))
     fail<UsageError>("position_offset shifts a table of positions, and positions = ", positions, " has none");
 }
 
@@ -134,7 +139,7 @@ PositionSettings::PositionSettings(const PositionOptions& o, std::int64_t width,
     : scheme(kPositions(o.positions)),
       d_model(width),
       n_heads(heads),
-      d_head(head_width),
+      d_rotary(o.d_rotary > 0 ? o.d_rotary : head_width),
       max_length(longest),
       offset(o.position_offset),
       rotary{o.rope_base,
@@ -150,9 +155,10 @@ PositionSettings::PositionSettings(const PositionOptions& o, std::int64_t width,
 std::int64_t PositionSettings::computed_width() const {
   switch (acts_on(scheme)) {
     case ActsOn::embeddings:
-      return scheme == Positions::learned ? 0 : d_model;
+    case ActsOn::embeddings_and_scores:
+      return has_learned_positions(scheme) ? 0 : d_model;
     case ActsOn::queries_and_keys:
-      return d_head;
+      return d_rotary;
     case ActsOn::scores:
     case ActsOn::nothing:
       break;
@@ -163,16 +169,16 @@ std::int64_t PositionSettings::computed_width() const {
 template <class T>
 void add_positions(ParameterSet<T>& parameters, const std::string& stack, const PositionSettings& s) {
   const Init init = Init::normal(1 / std::sqrt(static_cast<double>(s.d_model)));
-  if (s.scheme == Positions::learned)
+  if (has_learned_positions(s.scheme))
     parameters.add(stack + "/positions/weight", {s.offset + s.max_length, s.d_model}, init);
-  if (s.scheme == Positions::relative_buckets)
+  if (has_buckets(s.scheme))
     parameters.add(stack + "/relative_bias/weight", {s.relative_buckets, s.n_heads}, init);
 }
 
 template <class T>
 PositionalEncoding<T>::PositionalEncoding(const PositionSettings& settings) : settings_(settings) {
   if (settings_.scheme == Positions::rotary)
-    turns_ = rotary_turns<T>(settings_.max_length, settings_.d_head, settings_.rotary);
+    turns_ = rotary_turns<T>(settings_.max_length, settings_.d_rotary, settings_.rotary);
 }
 
 /// The table for at least the first `count` positions. Computed on demand: many tools embed on one side, or
@@ -192,10 +198,10 @@ template <class T>
 AddedPositions<T> PositionalEncoding<T>::added(const Scope<T>& stack, const Packing& rows,
                                                std::span<const std::int64_t> first) const {
   const PositionSettings& s = settings_;
-  if (acts_on(s.scheme) != ActsOn::embeddings) return {};
+  if (!adds_to_embeddings(s.scheme)) return {};
   AddedPositions<T> added{{}, positions_of(rows, first)};
   for (std::int32_t& position : added.at) position += static_cast<std::int32_t>(s.offset);
-  if (s.scheme == Positions::learned) {
+  if (has_learned_positions(s.scheme)) {
     added.table = stack.parameter("positions/weight");
   } else {
     const std::int64_t count = added.at.empty() ? 0 : 1 + *std::ranges::max_element(added.at);
@@ -209,9 +215,9 @@ AttentionPositions<T> PositionalEncoding<T>::within_attention(const Scope<T>& st
                                                               std::int64_t longest) const {
   const PositionSettings& s = settings_;
   AttentionPositions<T> positions;
-  if (!turns_.empty()) positions.turns = Matrix<const T>(turns_.data(), s.max_length, s.d_head);
+  if (!turns_.empty()) positions.turns = Matrix<const T>(turns_.data(), s.max_length, s.d_rotary);
   const std::int64_t reach = std::max<std::int64_t>(longest, 1) - 1;
-  if (s.scheme == Positions::relative_buckets) {
+  if (has_buckets(s.scheme)) {
     std::vector<std::int32_t> buckets;
     for (std::int64_t r = -reach; r <= reach; ++r)
       buckets.push_back(relative_bucket(r, s.causal, s.relative_buckets, s.relative_max_distance));

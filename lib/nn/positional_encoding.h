@@ -19,7 +19,7 @@ namespace heed {
 
 /// What a scheme changes: it adds rows of a table to the embeddings, rotates queries and keys of
 /// self-attention, or adds to the scores of self-attention (nn/attention/multi_head_attention.h).
-enum class ActsOn : std::uint8_t { nothing, embeddings, queries_and_keys, scores };
+enum class ActsOn : std::uint8_t { nothing, embeddings, queries_and_keys, scores, embeddings_and_scores };
 
 /// All schemes in the order of --positions, and what each acts on. Position p, feature j of d:
 ///   sinusoidal         sin(p / 10000^(2k/d)) for j = 2k, cos of the same angle for j = 2k + 1 (Vaswani et
@@ -31,10 +31,12 @@ enum class ActsOn : std::uint8_t { nothing, embeddings, queries_and_keys, scores
 ///   rotary             queries and keys rotated by angles proportional to p (Su et al. 2021)
 ///   relative_buckets   a learned number for each head and range of distances, added to the scores (Raffel et
 ///                      al. 2020, section 2.1)
+///   learned_buckets    learned and relative_buckets together (Song et al. 2020: MPNet)
 ///   alibi              the distance times a fixed slope of each head, subtracted from the scores (Press et
 ///                      al. 2022)
 /// Drawings know a model only by its file and use the beginning of the word: sinusoidal and learned are added
-/// to the embeddings, rotary rotates queries and keys, any other word belongs to the scores.
+/// to the embeddings, rotary rotates queries and keys, any other word belongs to the scores; and its end:
+/// buckets belong to the scores, too.
 #define HEED_POSITIONS(X)          \
   X(sinusoidal, embeddings)        \
   X(learned, embeddings)           \
@@ -43,7 +45,8 @@ enum class ActsOn : std::uint8_t { nothing, embeddings, queries_and_keys, scores
   X(sinusoidal_t2t, embeddings)    \
   X(rotary, queries_and_keys)      \
   X(relative_buckets, scores)      \
-  X(alibi, scores)
+  X(alibi, scores)                 \
+  X(learned_buckets, embeddings_and_scores)
 
 enum class Positions : std::uint8_t {
 #define HEED_ENUMERATOR(word, acts) word,
@@ -62,6 +65,17 @@ constexpr ActsOn acts_on(Positions scheme) {
   return all[static_cast<std::size_t>(scheme)];
 }
 
+constexpr bool adds_to_embeddings(Positions scheme) {
+  return acts_on(scheme) == ActsOn::embeddings || acts_on(scheme) == ActsOn::embeddings_and_scores;
+}
+/// Whether there is a table of parameters for the positions, and one for ranges of distances.
+constexpr bool has_learned_positions(Positions scheme) {
+  return scheme == Positions::learned || scheme == Positions::learned_buckets;
+}
+constexpr bool has_buckets(Positions scheme) {
+  return scheme == Positions::relative_buckets || scheme == Positions::learned_buckets;
+}
+
 /// [positions, d] of one of the three sinusoidal schemes, row-major; computed in double, then rounded.
 template <class T>
 std::vector<T> sinusoidal_positions(std::int64_t positions, std::int64_t d,
@@ -72,11 +86,12 @@ std::vector<T> sinusoidal_positions(std::int64_t positions, std::int64_t d,
 enum class RotaryScaling { none, linear, llama3, yarn };
 inline const Choice<RotaryScaling> kRotaryScalings{"rope_scaling", {"none", "linear", "llama3", "yarn"}};
 
-/// Frequency of pair i of d_head / 2: f = base^(-2i/d_head); the angle of position p is p f. With scaling
+/// Frequency of pair i of d / 2, where d features of a head turn: f = base^(-2i/d); the angle of position p
+/// is p f. With scaling
 ///   linear   f / factor
 ///   llama3   (Llama 3.1) with wavelength w = 2 pi / f and s = (original_length / w - low) / (high - low):
 ///            f where s > 1, f / factor where s < 0, and (1 - s) f / factor + s f between.
-///   yarn     (Peng et al.: YaRN, 2023, section 3.2, as in transformers) let pair(r) = d_head
+///   yarn     (Peng et al.: YaRN, 2023, section 3.2, as in transformers) let pair(r) = d
 ///            ln(original_length / (2 pi r)) / (2 ln base), the pair whose wave fits r times into the
 ///            original length; s falls from 1 at floor(pair(high)) to 0 at ceil(pair(low)):
 ///            (1 - s) f / factor + s f; cosines and sines are multiplied by attention_factor, in the paper
@@ -89,11 +104,11 @@ struct RotarySettings {
   double attention_factor = 1;
 };
 
-/// [positions, d_head]: for each position the cosines of its d_head / 2 angles, then their sines. Frequencies
-/// and angles are rounded to T, as in the programs that such models come from, whose distant positions depend
+/// [positions, d]: for each position the cosines of its d / 2 angles, then their sines. Frequencies and
+/// angles are rounded to T, as in the programs that such models come from, whose distant positions depend
 /// on it.
 template <class T>
-std::vector<T> rotary_turns(std::int64_t positions, std::int64_t d_head, const RotarySettings& settings);
+std::vector<T> rotary_turns(std::int64_t positions, std::int64_t d, const RotarySettings& settings);
 
 /// The bucket of a key at `distance` = its position minus the query's. Half of the buckets are for single
 /// distances, the others for ranges that grow up to `farthest`, beyond which all distances share one (Raffel
@@ -131,6 +146,7 @@ struct PositionOptions {
   double rope_high_freq_factor = 4;
   std::int64_t rope_original_length = 8192;
   double rope_attention_factor = 1;
+  std::int64_t d_rotary = 0;
   std::int64_t relative_buckets = 32;
   std::int64_t relative_max_distance = 128;
 
@@ -156,10 +172,12 @@ struct PositionOptions {
              up_to(10'000'000));
     optional("rope_attention_factor", self.rope_attention_factor,
              "rotary positions: factor of queries and keys", above(0));
-    optional("relative_buckets", self.relative_buckets, "relative_buckets: number of buckets for distances",
+    optional("d_rotary", self.d_rotary, "rotary positions: first features of a head that turn; 0: all",
+             between(0, 65'536));
+    optional("relative_buckets", self.relative_buckets, "buckets: number of buckets for distances",
              between(4, 65'536));
-    optional("relative_max_distance", self.relative_max_distance,
-             "relative_buckets: larger distances share a bucket", up_to(1'000'000));
+    optional("relative_max_distance", self.relative_max_distance, "buckets: larger distances share one",
+             up_to(1'000'000));
   }
   /// Throws UsageError naming the field and its valid values.
   void check_positions(std::int64_t d_model, std::int64_t d_head) const;
@@ -168,7 +186,8 @@ struct PositionOptions {
 /// The positional encoding of one stack, parsed.
 struct PositionSettings {
   Positions scheme = Positions::none;
-  std::int64_t d_model = 0, n_heads = 0, d_head = 0;
+  std::int64_t d_model = 0, n_heads = 0;
+  std::int64_t d_rotary = 0;    ///< features of a head that rotary positions turn
   std::int64_t max_length = 0;  ///< longest sentence in tokens
   std::int64_t offset = 0;      ///< row of the first token in the table
   bool causal = false;          ///< self-attention sees only the past
@@ -182,8 +201,8 @@ struct PositionSettings {
   std::int64_t computed_width() const;
 };
 
-/// Declares the parameters of the scheme: <stack>/positions/weight [offset + max_length, d_model] (learned),
-/// <stack>/relative_bias/weight [relative_buckets, n_heads] (relative_buckets).
+/// Declares the parameters of the scheme: <stack>/positions/weight [offset + max_length, d_model]
+/// (has_learned_positions), <stack>/relative_bias/weight [relative_buckets, n_heads] (has_buckets).
 template <class T>
 void add_positions(ParameterSet<T>& parameters, const std::string& stack, const PositionSettings& settings);
 
@@ -194,10 +213,10 @@ struct AddedPositions {
   std::vector<std::int32_t> at;
 };
 
-/// Gives a self-attention the positions of its rows; empty if positions are part of the embeddings.
+/// Gives a self-attention the positions of its rows; empty if positions are part of the embeddings alone.
 template <class T>
 struct AttentionPositions {
-  Matrix<const T> turns;  ///< rotary_turns [positions, d_head], or no data; must outlive the pass
+  Matrix<const T> turns;  ///< rotary_turns [positions, d_rotary], or no data; must outlive the pass
   Var<T> bias;            ///< [2 reach + 1, n_heads] as attention() takes it, or none
 };
 
@@ -224,7 +243,7 @@ class PositionalEncoding {
     std::vector<T> values;  ///< [positions, d_model], once something has been embedded
   };
   mutable Table few_, all_;  ///< of the first few positions, and of all offset + max_length
-  std::vector<T> turns_;     ///< [max_length, d_head] or empty
+  std::vector<T> turns_;     ///< [max_length, d_rotary] or empty
 };
 
 extern template class PositionalEncoding<float>;

@@ -25,6 +25,7 @@ struct DecodeConfig {
   std::int64_t n_best = 1;
   double length_penalty = SearchSettings{}.length_penalty;
   std::int64_t max_length = SearchSettings{}.max_length;
+  std::string language;
   bool sample = false;
   double temperature = 1;
   std::int64_t top_k = 0;
@@ -53,6 +54,10 @@ struct DecodeConfig {
           "maximal number of new tokens; 0: twice the source length plus 20, or 50 after a prompt. Imported "
           "models may have another default",
           between(0, 1'000'000));
+    field("language", self.language,
+          "translate into this language (fra_Latn, fr_XX, fr), for models of many languages such as "
+          "NLLB-200, mBART and "
+          "M2M-100; the default is that of the model's folder");
     field("sample", self.sample, "draw from the model's distribution instead of searching");
     field("temperature", self.temperature, "divides the logits when sampling", above(0));
     field("top_k", self.top_k, "sample only among the N most likely words; 0: all", between(0, 10'000'000));

@@ -23,8 +23,8 @@ class PredictJob final : public DecodeJob {
                      ", which has no decoder and reads no documents");
     if (loaded_.model->classes && loaded_.model->classes->problem == ProblemType::regression)
       request.refuse({"n-best"}, ": the model's results are numbers, which have no ranking");
-    request.refuse({"force", "prefix", "saliency", "align", "sample", "beam", "length-penalty", "max-length",
-                    "align-layer", "align-head", "align-gold"},
+    request.refuse({"force", "prefix", "language", "saliency", "align", "sample", "beam", "length-penalty",
+                    "max-length", "align-layer", "align-head", "align-gold"},
                    ": the model is of architecture ", loaded_.model->architecture, ", which has no decoder");
     if (paths_.models.size() > 1)
       fail<UsageError>("-m ", escaped(paths_.models[1]), ": the model is of architecture ",

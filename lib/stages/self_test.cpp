@@ -273,6 +273,7 @@ class Test {
     options.beam.forced_eos = usual.forced_eos;
     options.beam.renormalized = usual.renormalized;
     options.beam.more_ends = more_ends(usual);
+    options.beam.first = static_cast<std::int32_t>(usual.first_token);
     options.max_length = expected_.shape(stage)[1];
     options.empty_source = 0;
     const PackedWeights<float> weights(model_.parameters.values());

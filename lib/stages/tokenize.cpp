@@ -191,6 +191,11 @@ void TokenizeCommand::run() const {
     fail<UsageError>(
         "--special-tokens applies to text split by an imported vocabulary: it excludes --train, "
         "--import-vocab, --bpe-codes, --export-spm and --detokenize");
+  if (!language.empty() && (makes_vocabulary || !codes.empty() || export_spm || detokenize || !pairs.empty()))
+    fail<UsageError>(
+        "--language gives sentences the code of their language: it excludes --train, --import-vocab, "
+        "--bpe-codes, "
+        "--export-spm, --detokenize and --pairs");
   if (export_spm && (!pair.empty() || makes_vocabulary || detokenize || pieces || flush))
     fail<UsageError>("--export-spm writes the vocabulary of --vocab or -m: it reads no text");
   if (pairs.empty() && (!parts.empty() || !target_vocabulary.empty()))
@@ -348,7 +353,9 @@ Tokenizer TokenizeCommand::tokenizer(const std::string& for_side) const {
       fail(placed(escaped(path), error.what()));
     }
   }();
-  return special_tokens ? loaded.spelling_special_tokens() : loaded;
+  const Tokenizer chosen =
+      language.empty() ? loaded : loaded.in_language(loaded.language(language, "--language"));
+  return special_tokens ? chosen.spelling_special_tokens() : chosen;
 }
 
 void TokenizeCommand::write_tokens() const {

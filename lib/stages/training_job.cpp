@@ -13,6 +13,7 @@
 #include "io/provenance.h"
 #include "io/superblock.h"
 #include "models/config_json.h"
+#include "models/search_settings.h"
 #include "stages/derived_model.h"
 #include "stages/op_report.h"
 #include "text/tokenizer.h"
@@ -84,6 +85,9 @@ Corpus mapped(const std::shared_ptr<PairFile>& pairs, const text::Tokenizer& sou
   if (!model.encoder || !model.decoder)
     fail<UsageError>("--corpus: a file of pairs is for models that translate; this is a ",
                      model.architecture);
+  if (target.first() != SpecialIds::kAbsent)
+    fail<UsageError>("--corpus: the targets of this model begin with ", escaped(target.piece(target.first())),
+                     ", which a file of pairs lacks: give --source and --target");
   pairs->expect_vocabularies(source.digest(), source.size(), target.digest(), target.size());
   const LongestSides longest{model.sizes(Side::source).max_length, model.sizes(Side::target).max_length};
   const LongestSides empty{std::ssize(source.sentence("")), std::ssize(target.with_eos(""))};
@@ -106,11 +110,33 @@ void check_decoder_vocabulary(const Model<float>& model, const text::Tokenizer& 
   if (eos == SpecialIds::kAbsent) refuse("has no piece that ends a sentence (eos)");
 }
 
+/// The target's vocabulary of a model that is trained on: its texts begin as those of a search do. A model
+/// that translates into several languages must state which.
+text::Tokenizer target_of(const LoadedModel& initial) {
+  const SearchSettings search = search_settings_of(initial.origin).value_or(SearchSettings{});
+  const text::Tokenizer& target = initial.target;
+  const bool translates = initial.model->encoder && initial.model->decoder;
+  if (!translates || target.languages().empty())
+    return target.beginning_with(static_cast<std::int32_t>(search.first_token));
+  const bool starts_in_language = target.is_language(target.special().bos);
+  if (search.first_token == SpecialIds::kAbsent && !starts_in_language)
+    fail<UsageError>(
+        "--init-from: the model knows ", target.languages().size(),
+        " languages, and its folder states none to translate into: give forced_bos_token_id in its "
+        "generation_config.json, or tgt_lang in its tokenizer_config.json");
+  const std::int32_t code =
+      starts_in_language ? target.special().bos : static_cast<std::int32_t>(search.first_token);
+  if (const std::int32_t from = initial.source.source_language(); from != SpecialIds::kAbsent)
+    logging::note(
+        concat("trains to translate from ", initial.source.piece(from), " into ", target.piece(code)));
+  return target.beginning_with(static_cast<std::int32_t>(search.first_token));
+}
+
 /// Texts, vocabularies and the model, initialised by the seed.
 struct Ingredients {
   explicit Ingredients(const TrainingJob& job)
       : source(job.initial ? job.initial->source : tokenizer_of(job.source_vocab, "source", history)),
-        target(job.initial ? job.initial->target : tokenizer_of(job.target_vocab, "target", history)) {
+        target(job.initial ? target_of(*job.initial) : tokenizer_of(job.target_vocab, "target", history)) {
     if (job.initial && !job.initial->history.empty()) history["history"] = job.initial->history;
     io::add_history(history, job.command);
     const auto read = [&](const CorpusFiles& files) {

@@ -178,9 +178,12 @@ std::vector<std::int64_t> length_limits(Ensemble ensemble, const TranslateOption
     limits.push_back(limit);
     const bool is_searched = !model.encoder || rows.length(s) > options.empty_source;
     if (options.prefixes.empty() || !is_searched) continue;
-    const std::size_t given = options.prefixes[static_cast<std::size_t>(s)].size();
-    if (std::cmp_greater_equal(given, limit))
-      throw SentenceError(s, concat("its prefix of ", given, " tokens fills the maximal length of ", limit,
+    const std::int64_t given = std::ssize(options.prefixes[static_cast<std::size_t>(s)]);
+    const bool has_first = options.beam.first != SpecialIds::kAbsent;
+    if (given + has_first >= limit)
+      throw SentenceError(s, concat("its prefix of ", count_of(given, "token"),
+                                    has_first ? ", after the token that begins every result," : "",
+                                    " fills the maximal length of ", limit,
                                     ": --max-length allows more, as far as the model does"));
   }
   return limits;
@@ -206,6 +209,7 @@ void Search::compute(std::int64_t part) {
   BeamOptions beam = options_.beam;
   sampling.special = beam.special = ensemble_.front().model->searched();
   sampling.more_ends = beam.more_ends;
+  sampling.first = beam.first;
   std::vector<SampleStream> sampled;
   for (std::size_t i = 0; options_.sampling && i < sentences.size(); ++i) {
     sampling.sentences.push_back(options_.first_sentence + static_cast<std::uint64_t>(sentences[i]));

@@ -30,7 +30,8 @@ struct Member {
 using Ensemble = std::span<const Member>;
 
 struct TranslateOptions {
-  BeamOptions beam;  ///< special ids, and those of `sample`, are the model's; more_ends apply to `sample` too
+  /// Special ids, and those of `sample`, are the model's; more_ends and first apply to `sample` too.
+  BeamOptions beam;
   bool sampling = false;
   SampleOptions sample;              ///< its `sentences` are filled in
   std::uint64_t first_sentence = 0;  ///< number of the frame's first sentence in the whole input
@@ -50,8 +51,9 @@ PackedStates decoder_input(const TensorMap& frame, const Model<float>& model, Va
 /// In all of these `inspection`, if given, has begun the frame and records and edits the passes. Its edits
 /// also affect a search, but only force() is traced.
 
-/// The search for the hypotheses of each sentence of the frame, whose parts are groups of sentences. An empty source (of
-/// at most empty_source tokens) gives an empty translation, whatever its prefix; a prompt is not part of its hypotheses.
+/// The search for the hypotheses of each sentence of the frame, whose parts are groups of sentences. An
+/// empty source (of at most empty_source tokens) gives an empty translation, whatever its prefix; a prompt
+/// is not part of its hypotheses.
 class Search : public FrameWork {
  public:
   /// For up to `threads` threads. Throws SentenceError if a prefix leaves no room for a word.

@@ -67,6 +67,7 @@ class TranslateJob final : public DecodeJob {
   TranslateJob(const DecodeRequest& request, LoadedModel loaded, const SearchSettings& usual)
       : DecodeJob(request, std::move(loaded)) {
     set_options(usual);
+    begin_texts(usual);
     check_options();
     open_given();
     if (paths_.models.size() > 1) load_others();
@@ -91,6 +92,29 @@ class TranslateJob final : public DecodeJob {
     options_.max_length = config_.max_length;
     options_.times_ops = request_.inspect.times_ops;
     options_.empty_source = loaded_.model->images ? 0 : std::ssize(loaded_.source.sentence(""));
+  }
+
+  /// Sets the first token of what is produced or scored: of a translation the code of its language. What does
+  /// not translate may know such codes, too, but chooses none.
+  void begin_texts(const SearchSettings& usual) {
+    if (alone_)
+      request_.refuse({"language"}, ": this model does not translate, it is of architecture ",
+                      loaded_.model->architecture);
+    const text::Tokenizer& target = loaded_.target;
+    auto first = static_cast<std::int32_t>(usual.first_token);
+    const bool starts_in_language = target.is_language(target.special().bos);
+    if (!config_.language.empty()) {
+      const std::int32_t code = target.language(config_.language, "--language");
+      if (starts_in_language && code != target.special().bos)
+        fail<UsageError>("--language: this model translates into ", target.piece(target.special().bos),
+                         " only, with which its decoder starts (decoder_start_token_id)");
+      if (!starts_in_language) first = code;
+    } else if (!alone_ && first == SpecialIds::kAbsent && !target.languages().empty() &&
+               !starts_in_language) {
+      logging::note("the model itself chooses the language of the translations: --language sets it");
+    }
+    options_.beam.first = first;
+    loaded_.target = target.beginning_with(first);
   }
 
   /// Throws UsageError if requested options exclude each other, or do not apply to this model.
@@ -214,7 +238,7 @@ class TranslateJob final : public DecodeJob {
     if (is_kept_ && loaded_.model->images)
       fail(name, ": attention over images cannot be aligned from a kept file: give /encoder to --align");
     if (is_kept_)
-      request_.refuse({"beam", "length-penalty", "max-length", "precision"}, ": ", name,
+      request_.refuse({"beam", "length-penalty", "max-length", "precision", "language"}, ": ", name,
                       " holds stored attention, for which nothing is computed");
   }
 

@@ -12,10 +12,12 @@
 
 namespace heed {
 
-/// gelu is x Phi(x), with Phi the standard normal distribution (Hendrycks, Gimpel 2016); gelu_tanh and gelu_sigmoid
-/// are its approximations by tanh(sqrt(2 / pi) (x + 0.044715 x^3)) and by x sigmoid(1.702 x); silu is x sigmoid(x).
+/// gelu is x Phi(x), with Phi the standard normal distribution (Hendrycks, Gimpel 2016); gelu_tanh and
+/// gelu_sigmoid are its approximations by tanh(sqrt(2 / pi) (x + 0.044715 x^3)) and by x sigmoid(1.702 x);
+/// silu is x sigmoid(x).
 enum class Activation : std::uint8_t { none, relu, tanh, sigmoid, gelu, gelu_tanh, gelu_sigmoid, silu };
-/// Whether f'(x) follows from f(x): those that can be undone in place. The backward pass of the others needs x.
+/// Whether f'(x) follows from f(x): those that can be undone in place. The backward pass of the others
+/// needs x.
 constexpr bool slope_follows_from_value(Activation f) {
   return f <= Activation::sigmoid;
 }
@@ -53,11 +55,12 @@ template <class T>
 void dropout_add(const Dropout& drop, std::span<const T> x, std::span<T> y);
 
 // ---- products --------------------------------------------------------------------------------------------
-/// c = a b, or c += a b: what gemm computes, but the bits of a row of c depend on that row of a alone, not on how many
-/// rows there are. a may have any strides.
+/// c = a b, or c += a b: what gemm computes, but the bits of a row of c depend on that row of a alone, not
+/// on how many rows there are. a may have any strides.
 template <class T>
 void multiply_rows(Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c);
-/// c = alpha a b, or c += alpha a b, for gemm where its table of processors says so. a and b may have any strides.
+/// c = alpha a b, or c += alpha a b, for gemm where its table of processors says so. a and b may have any
+/// strides.
 template <class T>
 void multiply_blocks(T alpha, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c);
 
@@ -66,8 +69,8 @@ template <class T>
 void broadcast_row(std::span<const T> row, Matrix<T> y);  ///< every row of y = row
 template <class T>
 void sum_rows(Matrix<const T> x, std::span<T> accumulated);  ///< accumulated[j] += sum_i x(i, j)
-/// y = dropout(f(y + bias)) in place, the epilogue of a linear layer, of an f whose slope follows from its value. bias
-/// may be empty. y must be dense if drop is active.
+/// y = dropout(f(y + bias)) in place, the epilogue of a linear layer, of an f whose slope follows from its
+/// value. bias may be empty. y must be dense if drop is active.
 template <class T>
 void bias_activation_dropout(std::span<const T> bias, Activation f, const Dropout& drop, Matrix<T> y);
 /// Backward pass: d_z from d_y, through dropout and f', given the output y. d_z may alias d_y. All dense.
@@ -88,8 +91,9 @@ void layer_norm_backward(Matrix<const T> s, std::span<const T> mean, std::span<c
                          std::span<const T> gamma, Matrix<const T> d_y, Matrix<T> d_s, std::span<T> d_gamma,
                          std::span<T> d_beta);
 
-/// Root mean square normalisation (Zhang, Sennrich 2019, eq. 4; eps inside the root) of every run of d columns of x by
-/// itself, d the width of gamma: one run when x is d wide, a head each when heads lie side by side.
+/// Root mean square normalisation (Zhang, Sennrich 2019, eq. 4; eps inside the root) of every run of d
+/// columns of x by itself, d the width of gamma: one run when x is d wide, a head each when heads lie side
+/// by side.
 ///   y = gamma x / sqrt(mean(x^2) + eps).   x, y [n, k d], any row_stride; rstd [n k].
 template <class T>
 void rms_norm(Matrix<const T> x, std::span<const T> gamma, T eps, Matrix<T> y, std::span<T> rstd);
@@ -99,16 +103,17 @@ void rms_norm_backward(Matrix<const T> x, std::span<const T> rstd, std::span<con
                        Matrix<const T> d_y, Matrix<T> d_x, std::span<T> d_gamma);
 
 /// Rotary positions (Su et al. 2021, eq. 34), pairs half a head apart: with c and s the cosines and sines of
-/// position[i], h of each, every run of 2 h columns of row i becomes, for j < h,
-///   y[j] = x[j] c[j] - x[j + h] s[j],   y[j + h] = x[j + h] c[j] + x[j] s[j].
-/// turns [positions, 2 h]: a position's cosines, then its sines. x, y [n, k 2 h], any row_stride.
+/// position[i], h of each, every run of d >= 2 h columns of row i becomes, for j < h,
+///   y[j] = x[j] c[j] - x[j + h] s[j],   y[j + h] = x[j + h] c[j] + x[j] s[j],
+/// and y[j] = x[j] for j >= 2 h. turns [positions, 2 h]: a position's cosines, then its sines. x, y
+/// [n, k d], any row_stride.
 template <class T>
 void rotate_rows(Matrix<const T> x, Matrix<const T> turns, std::span<const std::int32_t> position,
-                 Matrix<T> y);
+                 std::int64_t d, Matrix<T> y);
 /// d_x += d_y turned back.
 template <class T>
 void rotate_rows_backward(Matrix<const T> d_y, Matrix<const T> turns, std::span<const std::int32_t> position,
-                          Matrix<T> d_x);
+                          std::int64_t d, Matrix<T> d_x);
 
 /// In-place softmax of each row (max subtracted). Entries of -infinity get exactly 0; a row of only
 /// -infinity becomes zeros.
@@ -131,8 +136,8 @@ template <class T>
 void cross_entropy_rows(Matrix<T> logits, std::span<const std::int32_t> targets, double smoothing, T scale,
                         bool gradient, CrossEntropySums& sums);
 
-/// The sum over rows of KL(p||q) + KL(q||p), p and q being the softmax of a row of logits x and of the same row of y,
-/// all [n, V]. Unless they are empty, d_x and d_y [n, V] become `scale` times its derivatives.
+/// The sum over rows of KL(p||q) + KL(q||p), p and q being the softmax of a row of logits x and of the same
+/// row of y, all [n, V]. Unless they are empty, d_x and d_y [n, V] become `scale` times its derivatives.
 template <class T>
 double divergence_rows(Matrix<const T> x, Matrix<const T> y, T scale, Matrix<T> d_x, Matrix<T> d_y);
 
@@ -150,8 +155,8 @@ struct AttentionHead {
   T scale = 1;
   bool causal = false;      ///< query i sees keys 0..i + (m - n)
   std::int64_t window = 0;  ///< a causal query sees only the last `window` of those keys; 0: all
-  /// Added to the scaled scores: to those of query i the m numbers from bias + i * bias_step on. A step of -1 makes
-  /// it a function of the key's position minus the query's. Null: none.
+  /// Added to the scaled scores: to those of query i the m numbers from bias + i * bias_step on. A step of
+  /// -1 makes it a function of the key's position minus the query's. Null: none.
   const T* bias = nullptr;
   std::int64_t bias_step = 0;
   const std::uint8_t* mask = nullptr;  ///< [n, m], 1 = attend; null: all
@@ -159,23 +164,23 @@ struct AttentionHead {
   const T* k_transposed = nullptr;
   Dropout drop;  ///< element i*m + j of this head's weights; give each head its own stream
 };
-/// Modifies row `query` of the scaled scores (with bias, before the mask) or of the weights before they are used, and
-/// before they are returned; may be empty.
+/// Modifies row `query` of the scaled scores (with bias, before the mask) or of the weights before they are
+/// used, and before they are returned; may be empty.
 template <class T>
 struct RowEdit {
   std::function<void(std::int64_t query, std::span<T> row)> scores, weights;
 };
-/// Whether attend_backward wants the weights of a head with n queries and m keys. For larger heads it recomputes them, a
-/// block of queries at a time, as attend_forward does, so that memory grows with n + m (the idea of Dao et al. 2022,
-/// FlashAttention, with whole rows: every softmax sees all its scores at once).
+/// Whether attend_backward wants the weights of a head with n queries and m keys. For larger heads it
+/// recomputes them, a block of queries at a time, as attend_forward does, so that memory grows with n + m
+/// (the idea of Dao et al. 2022, FlashAttention, with whole rows: every softmax sees all its scores at once).
 bool attention_keeps_weights(std::int64_t n, std::int64_t m);
 /// weights [n, m] dense: after softmax, before dropout. scores [n, m]: scaled scores with bias, before mask
 /// and softmax. Either is written when not null.
 template <class T>
 void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context,
                     const RowEdit<T>* edit = nullptr);
-/// Adds to d_q, d_k, d_v and, unless null, to d_bias, which is laid out as head.bias. `weights` is read only where
-/// attention_keeps_weights.
+/// Adds to d_q, d_k, d_v and, unless null, to d_bias, which is laid out as head.bias. `weights` is read
+/// only where attention_keeps_weights.
 template <class T>
 void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
                      Matrix<T> d_k, Matrix<T> d_v, T* d_bias = nullptr);
@@ -190,8 +195,9 @@ void transposed_keys(Matrix<const T> k, T* y);
 struct QueryHeads {
   std::int64_t n_heads, n_kv_heads, d_k, d_v;
 };
-/// All heads of one of n queries, each as attend_forward computes it, to the bit where attention_keeps_weights(n, m). q
-/// [n_heads * d_k], keys as transposed_keys has them, values [m, n_kv_heads * d_v]; context [n_heads * d_v].
+/// All heads of one of n queries, each as attend_forward computes it, to the bit where
+/// attention_keeps_weights(n, m). q [n_heads * d_k], keys as transposed_keys has them, values
+/// [m, n_kv_heads * d_v]; context [n_heads * d_v].
 template <class T>
 void attend_query(const T* q, const QueryHeads& heads, const T* keys_transposed, Matrix<const T> values,
                   T scale, T* context);
@@ -200,22 +206,23 @@ inline std::int64_t paired_size(std::int64_t m, std::int64_t k_cols, std::int64_
   return k_cols / 2 * transposed_width(m) + (m + 1) / 2 * v_cols;
 }
 /// Keys k [m, d] and values v [m, ..], all of them bfloat16 numbers, in half the memory: two rows of k^T, as
-/// transposed_keys has it, and two of v are one row here, the first in the lower halves of its 32 bits. d is even.
+/// transposed_keys has it, and two of v are one row here, the first in the lower halves of its 32 bits. d
+/// is even.
 void pair_keys_and_values(Matrix<const float> k, Matrix<const float> v, float* pairs);
 /// attend_query, to the bit, over m such keys and values.
 void attend_pairs(const float* q, const QueryHeads& heads, std::int64_t m, const float* pairs, float scale,
                   float* context);
-/// All heads of one query against some rows of a decoder's cache: of keys [.., n_kv_heads * d_k] and values [..,
-/// n_kv_heads * d_v] those that `rows` lists, but for the first `hidden`, which get no weight. weights [n_heads, m]
-/// may be null; unless null, the m numbers from bias + head * bias_step on are added to the scores. `edit` gets the
-/// head in place of the query.
+/// All heads of one query against some rows of a decoder's cache: of keys [.., n_kv_heads * d_k] and values
+/// [.., n_kv_heads * d_v] those that `rows` lists, but for the first `hidden`, which get no weight. weights
+/// [n_heads, m] may be null; unless null, the m numbers from bias + head * bias_step on are added to the
+/// scores. `edit` gets the head in place of the query.
 template <class T>
 void attend_cached(const T* q, Matrix<const T> keys, Matrix<const T> values,
                    std::span<const std::int32_t> rows, std::int64_t n_heads, std::int64_t n_kv_heads, T scale,
                    T* weights, T* context, const RowEdit<T>* edit = nullptr, const T* bias = nullptr,
                    std::int64_t bias_step = 0, std::int64_t hidden = 0);
 
-// ---- attention of one query: scores that are not matrix products, weighted sums ----------------------------
+// ---- attention of one query: scores that are not matrix products, weighted sums -------------------------
 /// Queries or keys, with what a score computes of each row once, ahead of all comparisons.
 template <class T>
 struct ScoreSide {
@@ -238,18 +245,20 @@ void additive_factors(Matrix<const T> x, Matrix<T> factors);
 /// on its own query and key, so any partition of the rows gives the same bits.
 template <class T>
 void additive_scores(const ScoreSide<T>& q, const ScoreSide<T>& k, std::span<const T> v, Matrix<T> e);
-/// With t_ij = tanh(q_i + k_j) as above: d_v += sum_ij d_e_ij t_ij; d_e_ij v (1 - t_ij^2) is added to row i of
-/// d_q and to row j of d_k, which must not share memory. One pass over the keys for each query.
+/// With t_ij = tanh(q_i + k_j) as above: d_v += sum_ij d_e_ij t_ij; d_e_ij v (1 - t_ij^2) is added to row i
+/// of d_q and to row j of d_k, which must not share memory. One pass over the keys for each query.
 template <class T>
 void additive_scores_backward(const ScoreSide<T>& q, const ScoreSide<T>& k, std::span<const T> v,
                               Matrix<const T> d_e, Matrix<T> d_q, Matrix<T> d_k, std::span<T> d_v);
-/// Of c = sum_j alpha_j m_j, m [.., d] and c [d]: d_alpha_j += d_c . m_j, d_m_j += alpha_j d_c, in one pass over the rows.
+/// Of c = sum_j alpha_j m_j, m [.., d] and c [d]: d_alpha_j += d_c . m_j, d_m_j += alpha_j d_c, in one pass
+/// over the rows.
 template <class T>
 void weighted_sum_backward(std::span<const T> alpha, Matrix<const T> m, std::span<const T> d_c,
                            std::span<T> d_alpha, Matrix<T> d_m);
 
 // ---- embeddings ------------------------------------------------------------------------------------------
-/// Instead of an id: no row, zeros. Not the -1 of an absent special piece, which is an error where a row is wanted.
+/// Instead of an id: no row, zeros. Not the -1 of an absent special piece, which is an error where a row is
+/// wanted.
 inline constexpr std::int32_t kNoRow = INT32_MIN;
 /// y[i] = scale * table[ids[i]] + positions[position[i]]; positions may be empty (data == nullptr).
 template <class T>

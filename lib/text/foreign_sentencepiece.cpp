@@ -4,13 +4,17 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
+#include "text/fairseq_sentencepiece.h"
 #include "text/foreign_json.h"
 #include "text/line_reader.h"
 #include "text/sentencepiece_model.h"
+#include "text/tokenizer_config.h"
 #include "text/unicode.h"
 #include "text/yaml_vocabulary.h"
 
@@ -23,8 +27,12 @@ using Json = nlohmann::json;
 constexpr char kSourceModel[] = "source.spm", kTargetModel[] = "target.spm";
 constexpr char kT5Model[] = "spiece.model", kLlamaModel[] = "tokenizer.model";
 constexpr char kVocabulary[] = "vocab.json", kTargetVocabulary[] = "target_vocab.json";
-constexpr char kTokenizerConfigFile[] = "tokenizer_config.json", kAddedFile[] = "added_tokens.json";
 constexpr char kModelName[] = "SentencePiece model";
+
+/// A piece of a model as it is in a vocabulary, whose pieces have no end of line; Gemma's may.
+std::string without_line_ends(const std::string& piece) {
+  return replace_all(piece, "\n", "<newline>");
+}
 
 class ForeignSentencePieceScheme final : public Scheme {
  public:
@@ -35,14 +43,19 @@ class ForeignSentencePieceScheme final : public Scheme {
         processor_(load_sentencepiece(model_, kModelName)) {
     if (this->vocabulary().special().unk == SpecialIds::kAbsent)
       fail("vocabulary: it has no piece for unknown text");
-    for (int id = 0; id < processor_->GetPieceSize(); ++id) ids_.push_back(id_of(processor_->IdToPiece(id)));
+    for (int id = 0; id < processor_->GetPieceSize(); ++id) {
+      const std::string &piece = processor_->IdToPiece(id), name = without_line_ends(piece);
+      ids_.push_back(id_of(name));
+      if (name != piece && this->vocabulary().contains(name))
+        with_line_ends_.emplace(this->vocabulary().id(name), piece);
+    }
   }
 
   std::vector<std::int32_t> encode(const std::string& line) const override {
     std::vector<std::int32_t> ids;
     std::string_view text = line;
     if (const std::size_t end = line.find("<<");
-        options_.is_list && line.starts_with(">>") && end != line.npos) {
+        names_language() && line.starts_with(">>") && end != line.npos) {
       const std::string language = line.substr(0, end + 2);
       ids.push_back(id_of(language));
       text.remove_prefix(language.size());
@@ -64,7 +77,8 @@ class ForeignSentencePieceScheme final : public Scheme {
   std::string decode(std::span<const std::int32_t> ids) const override {
     std::vector<std::string> pieces;
     for (const std::int32_t id : ids) {
-      const std::string& piece = vocabulary().piece(id);
+      const auto own = with_line_ends_.find(id);
+      const std::string& piece = own == with_line_ends_.end() ? vocabulary().piece(id) : own->second;
       // The library writes its own sign for an unknown piece: "<unk>" is text when it comes in two parts.
       const std::size_t parts = id == vocabulary().special().unk ? piece.size() - 1 : piece.size();
       pieces.push_back(piece.substr(0, parts));
@@ -78,7 +92,7 @@ class ForeignSentencePieceScheme final : public Scheme {
   }
 
   bool begins_word(const std::string& before, const std::string& piece) const override {
-    return piece.starts_with(kSpaceSymbol) || (options_.is_list && before.ends_with("<<"));
+    return piece.starts_with(kSpaceSymbol) || (names_language() && before.ends_with("<<"));
   }
 
   const SentenceFrame* frame() const override { return &options_.frame; }
@@ -90,6 +104,8 @@ class ForeignSentencePieceScheme final : public Scheme {
   }
 
  private:
+  /// Whether text may begin with the name of a language, as Marian's.
+  bool names_language() const { return options_.is_list && options_.frame.before.empty(); }
   /// Text cannot spell a special piece.
   std::int32_t id_of(const std::string& piece) const {
     const SpecialIds& special = vocabulary().special();
@@ -100,85 +116,15 @@ class ForeignSentencePieceScheme final : public Scheme {
   ForeignSentencePieceOptions options_;
   std::string model_;
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
-  std::vector<std::int32_t> ids_;  ///< by those of the model
-};
-
-/// The content of tokenizer_config.json and added_tokens.json beside the model, if they exist.
-class TokenizerConfig {
- public:
-  explicit TokenizerConfig(const fs::path& folder)
-      : name_(escaped((folder / kTokenizerConfigFile).string())) {
-    std::error_code ignored;
-    if (fs::is_regular_file(folder / kTokenizerConfigFile, ignored)) {
-      json_ = read_foreign_json((folder / kTokenizerConfigFile).string());
-      files_.push_back((folder / kTokenizerConfigFile).string());
-    }
-    const fs::path added = folder / kAddedFile;
-    if (fs::is_regular_file(added, ignored)) {
-      const Json tokens = read_foreign_json(added.string());
-      files_.push_back(added.string());
-      for (const auto& [piece, id] : tokens.items()) {
-        if (!is_id(id))
-          fail(escaped(added.string()), ": \"", escaped(piece), "\": wanted an id, got ", Object::shown(id));
-        added_.emplace_back(piece, id.get<std::int32_t>());
-      }
-    }
-    if (const Json& list = value("added_tokens_decoder"); list.is_object()) {
-      for (const auto& [id, token] : list.items()) {
-        const Json number = Json::parse(id, nullptr, false);
-        if (!is_id(number)) fail(name_, ": added_tokens_decoder: wanted ids, got \"", escaped(id), '"');
-        Object fields(token, name_ + "/added_tokens_decoder");
-        added_.emplace_back(fields.text("content"), number.get<std::int32_t>());
-      }
-    }
-  }
-
-  const std::vector<std::pair<std::string, std::int32_t>>& added() const { return added_; }
-  const std::string& name() const { return name_; }
-  /// The existing files, and these.
-  std::vector<std::string> files(const std::vector<std::string>& more) const {
-    std::vector<std::string> all = files_;
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  }
-  /// null if it is missing.
-  Json value(const char* field) const { return json_.value(field, Json()); }
-  bool flag(const char* field, bool otherwise) const { return Object(json_, name_).flag(field, otherwise); }
-  /// The special token that is named eos_token, say.
-  std::string token(const char* field, const char* otherwise) const {
-    Json name = value(field);
-    if (name.is_object()) name = name.value("content", Json());
-    return name.is_string() ? name.get<std::string>() : otherwise;
-  }
-  /// Without "Fast".
-  std::string tokenizer_class() const {
-    const Json name = value("tokenizer_class");
-    std::string text = name.is_string() ? name.get<std::string>() : "";
-    if (text.ends_with("Fast")) text.resize(text.size() - 4);
-    return text;
-  }
-
- private:
-  std::string name_;
-  std::vector<std::string> files_;
-  Json json_ = Json::object();
-  std::vector<std::pair<std::string, std::int32_t>> added_;
+  std::vector<std::int32_t> ids_;                       ///< by those of the model
+  std::map<std::int32_t, std::string> with_line_ends_;  ///< what pieces are in the model, where that differs
 };
 
 PieceList pieces_of(const sentencepiece::SentencePieceProcessor& model, const std::string& name,
                     std::size_t more) {
   PieceList pieces(name, static_cast<std::size_t>(model.GetPieceSize()) + more);
-  for (int id = 0; id < model.GetPieceSize(); ++id) pieces.add(id, model.IdToPiece(id));
+  for (int id = 0; id < model.GetPieceSize(); ++id) pieces.add(id, without_line_ends(model.IdToPiece(id)));
   return pieces;
-}
-
-/// The tokenizer; the last of `files` is the model's file.
-ForeignTokenizer made(Vocabulary vocabulary, std::string model, ForeignSentencePieceOptions options,
-                      std::vector<std::string> files) {
-  SchemePtr scheme = about_file(files.back(), [&] {
-    return make_foreign_sentencepiece_scheme(std::move(vocabulary), std::move(model), std::move(options));
-  });
-  return {kSentencePieceType, false, std::move(scheme), std::move(files)};
 }
 
 /// A model alone.
@@ -192,31 +138,43 @@ ForeignTokenizer from_model(const std::string& path) {
   special.pad = processor->pad_id();
   ForeignSentencePieceOptions options;
   if (special.eos != SpecialIds::kAbsent) options.frame.after = {special.eos};
-  return made(pieces_of(*processor, escaped(path), 0).vocabulary(special), std::move(model),
-              std::move(options), {path});
+  return sentencepiece_tokenizer(pieces_of(*processor, escaped(path), 0).vocabulary(special),
+                                 std::move(model), std::move(options), {path});
 }
 
-/// T5's or Llama's, by its config or, without one, by its first pieces.
+/// A class of tokenizers whose ids are those of the model, and the first pieces of its models.
+struct NumberedClass {
+  const char* name;
+  std::array<const char*, 3> first;
+  const char *bos, *eos;  ///< bos null: it has none
+};
+constexpr NumberedClass kNumberedClasses[] = {
+    {"T5Tokenizer", {"<pad>", "</s>", "<unk>"}, nullptr, "</s>"},
+    {"LlamaTokenizer", {"<unk>", "<s>", "</s>"}, "<s>", "</s>"},
+    {"GemmaTokenizer", {"<pad>", "<eos>", "<bos>"}, "<bos>", "<eos>"},
+};
+
+/// T5's, Llama's or Gemma's, by its config or, without one, by its first pieces.
 ForeignTokenizer from_numbered_model(const fs::path& path) {
   const TokenizerConfig config(path.parent_path());
   const std::string name = escaped(path.string());
   std::string model = read_foreign_file(path.string());
   const auto processor = load_sentencepiece(model, name);
-  const auto begins = [&](std::array<const char*, 3> wanted) {
+  const auto found = std::ranges::find_if(kNumberedClasses, [&](const NumberedClass& each) {
     bool equal = processor->GetPieceSize() >= 3;
     for (int id = 0; equal && id < 3; ++id)
-      equal = processor->IdToPiece(id) == wanted[static_cast<std::size_t>(id)];
+      equal = processor->IdToPiece(id) == each.first[static_cast<std::size_t>(id)];
     return equal;
-  };
-  const bool is_t5 = begins({"<pad>", "</s>", "<unk>"}), is_llama = begins({"<unk>", "<s>", "</s>"});
+  });
   const std::string kind = config.tokenizer_class();
-  if ((!is_t5 && !is_llama) || (!kind.empty() && kind != (is_t5 ? "T5Tokenizer" : "LlamaTokenizer")))
+  const bool is_known = found != std::end(kNumberedClasses);
+  if (!is_known || (!kind.empty() && kind != found->name))
     fail(name, ": a tokenizer of class ", kind.empty() ? "unknown" : escaped(kind),
-         " whose first pieces are those of ",
-         is_t5      ? "T5"
-         : is_llama ? "Llama"
-                    : "another",
-         " is not supported, wanted T5Tokenizer (<pad>, </s>, <unk>) or LlamaTokenizer (<unk>, <s>, </s>)");
+         " whose first pieces are those of ", is_known ? found->name : "another",
+         " is not supported, wanted T5Tokenizer (<pad>, </s>, <unk>), LlamaTokenizer (<unk>, <s>, </s>) or "
+         "GemmaTokenizer (<pad>, <eos>, <bos>)");
+  const NumberedClass& numbered = *found;
+  const bool is_t5 = numbered.bos == nullptr;
 
   std::int64_t n_sentinels = 0;
   if (is_t5 &&
@@ -234,16 +192,16 @@ ForeignTokenizer from_numbered_model(const fs::path& path) {
 
   SpecialIds special = kNoSpecialIds;
   special.unk = processor->unk_id();
-  special.eos = pieces.find("</s>");
-  if (is_llama) special.bos = pieces.find("<s>");
+  special.eos = pieces.find(numbered.eos);
+  if (numbered.bos) special.bos = pieces.find(numbered.bos);
   special.pad = pieces.find(config.token("pad_token", "<pad>"));
   if (special.pad == special.eos || special.pad == special.unk || special.pad == special.bos)
     special.pad = SpecialIds::kAbsent;
   ForeignSentencePieceOptions options;
-  if (is_llama && config.flag("add_bos_token", true)) options.frame.before = {special.bos};
+  if (numbered.bos && config.flag("add_bos_token", true)) options.frame.before = {special.bos};
   if (is_t5 || config.flag("add_eos_token", false)) options.frame.after = {special.eos};
-  return made(std::move(pieces).vocabulary(special), std::move(model), std::move(options),
-              config.files({path.string()}));
+  return sentencepiece_tokenizer(std::move(pieces).vocabulary(special), std::move(model), std::move(options),
+                                 config.files({path.string()}));
 }
 
 PieceList read_vocabulary(const std::string& path, std::size_t more) {
@@ -279,8 +237,8 @@ ForeignTokenizer marian(PieceList pieces, const std::string& list, const std::st
          ": is it the vocabulary of a Marian model?");
   Vocabulary vocabulary = std::move(pieces).vocabulary(special);
   if (model.empty()) return {"word", false, make_word_scheme(std::move(vocabulary)), config.files({list})};
-  return made(std::move(vocabulary), read_foreign_file(model), {true, {{}, {special.eos}}},
-              config.files({list, model}));
+  return sentencepiece_tokenizer(std::move(vocabulary), read_foreign_file(model), {true, {{}, {special.eos}}},
+                                 config.files({list, model}));
 }
 
 /// source.spm, target.spm, vocab.json.
@@ -312,6 +270,15 @@ SchemePtr make_foreign_sentencepiece_scheme(Vocabulary vocabulary, std::string m
                                            {settings.at("is_list").get<bool>(), std::move(frame)});
 }
 
+ForeignTokenizer sentencepiece_tokenizer(Vocabulary vocabulary, std::string model,
+                                         ForeignSentencePieceOptions options,
+                                         std::vector<std::string> files) {
+  SchemePtr scheme = about_file(files.back(), [&] {
+    return make_foreign_sentencepiece_scheme(std::move(vocabulary), std::move(model), std::move(options));
+  });
+  return {kSentencePieceType, false, std::move(scheme), std::move(files)};
+}
+
 bool is_sentencepiece_model(const std::string& path) {
   // Field 1, a message: its field 1, the text of a piece, and its field 2, four bytes of a score.
   std::array<char, 4> begin{};
@@ -325,9 +292,9 @@ bool has_sentencepiece_model(const std::string& path) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored))
     return fs::is_regular_file(path, ignored) && is_sentencepiece_model(path);
-  return std::ranges::any_of(std::array{kSourceModel, kT5Model, kLlamaModel}, [&](const char* name) {
-    return fs::is_regular_file(fs::path(path) / name, ignored);
-  });
+  const auto has = [&](const char* name) { return fs::is_regular_file(fs::path(path) / name, ignored); };
+  return has(kSourceModel) || has(kT5Model) || has(kLlamaModel) ||
+         (has(kFairseqModel) && !prefers_tokenizer_json(path));
 }
 
 ForeignTokenizer read_sentencepiece_tokenizer(const std::string& path, const std::string& side) {
@@ -336,9 +303,12 @@ ForeignTokenizer read_sentencepiece_tokenizer(const std::string& path, const std
   if (fs::is_directory(at, ignored)) {
     for (const char* name : {kT5Model, kLlamaModel})
       if (fs::is_regular_file(at / name, ignored)) return from_numbered_model(at / name);
+    if (fs::is_regular_file(at / kFairseqModel, ignored))
+      return read_fairseq_tokenizer((at / kFairseqModel).string());
     return from_marian_folder(at, side);
   }
   if (at.filename() == kT5Model || at.filename() == kLlamaModel) return from_numbered_model(at);
+  if (at.filename() == kFairseqModel) return read_fairseq_tokenizer(path);
   return from_model(path);
 }
 

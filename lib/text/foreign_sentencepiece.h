@@ -6,11 +6,19 @@
 //                    looked up whole
 //   T5               spiece.model, which assigns ids; <extra_id_0> and so on follow, in descending order
 //   Llama 1 and 2, Mistral  tokenizer.model, which assigns ids
+//   NLLB, mBART      sentencepiece.bpe.model, whose pieces follow <s>, <pad>, </s>, <unk> (fairseq's ids);
+//                    codes of languages and <mask> come last
+//   M2M-100          sentencepiece.bpe.model splits, vocab.json assigns ids, codes of languages follow
 //   any .spm file    its own ids, as when Marian uses it for a vocabulary
+//   XLM-RoBERTa, CamemBERT  sentencepiece.bpe.model, whose pieces follow special ones of another order. Since
+//                    version 5 transformers splits text for these by the rules of word_unigram.h, and so does
+//                    heed. A tokenizer.json beside it takes precedence, as in transformers: it states the
+//                    ids, which the model alone does not, and how words are made.
 // Text cannot spell special pieces, unless the model itself allows it.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "text/foreign_tokenizer.h"
 #include "text/scheme.h"
@@ -21,7 +29,7 @@ inline constexpr char kSentencePieceType[] = "sentencepiece";
 
 struct ForeignSentencePieceOptions {
   /// The vocabulary is a separate list, as in Marian: it may have pieces that the model lacks, and a
-  /// language.
+  /// language, which text names unless the frame does.
   bool is_list = false;
   SentenceFrame frame;
 };
@@ -32,6 +40,10 @@ SchemePtr make_foreign_sentencepiece_scheme(Vocabulary vocabulary, std::string m
 /// The scheme from the result of Scheme::settings(). `name` is for messages.
 SchemePtr make_foreign_sentencepiece_scheme(Vocabulary vocabulary, std::string model,
                                             const nlohmann::json& settings, const std::string& name);
+
+/// The tokenizer of this scheme; the last of `files` is the model's file.
+ForeignTokenizer sentencepiece_tokenizer(Vocabulary vocabulary, std::string model,
+                                         ForeignSentencePieceOptions options, std::vector<std::string> files);
 
 /// Whether a file begins like a serialized model.
 bool is_sentencepiece_model(const std::string& path);

@@ -3,18 +3,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 
-#include "base/digest.h"
 #include "base/error.h"
 #include "text/byte_bpe.h"
 #include "text/foreign_json.h"
 #include "text/foreign_sentencepiece.h"
 #include "text/line_reader.h"
-#include "text/sentencepiece_model.h"
-#include "text/tokenizer.h"
-#include "text/word_unigram.h"
+#include "text/tokenizer_config.h"
+#include "text/tokenizer_json_reader.h"
 #include "text/wordpiece.h"
 
 namespace heed::text {
@@ -24,398 +21,26 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::string_view kBertTokens[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+constexpr std::string_view kMpnetTokens[] = {"<pad>", "[UNK]", "<s>", "</s>", "<mask>"};
 constexpr char kJsonFile[] = "tokenizer.json", kVocabularyFile[] = "vocab.json", kMergesFile[] = "merges.txt";
-constexpr std::size_t kMostSteps = 64;  // one after the other
-constexpr char kWordPieceFile[] = "vocab.txt", kConfigFile[] = "tokenizer_config.json";
+constexpr char kWordPieceFile[] = "vocab.txt";
 
-std::string type_of(const Json& json, const std::string& where) {
-  return json.is_null() ? "" : Object(json, where).text("type");
+/// bos before a sentence, if tokenizer_config.json says so, as OPT's does.
+SentenceFrame frame_of_gpt2(const PieceList& pieces, const TokenizerConfig& config) {
+  if (config.flag("add_prefix_space", false)) fail(config.name(), ": add_prefix_space: import ", kJsonFile);
+  if (!config.flag("add_bos_token", false)) return {};
+  const std::int32_t id = pieces.find(config.token("bos_token", ""));
+  if (id == SpecialIds::kAbsent) fail(config.name(), ": bos_token: wanted a piece of ", kVocabularyFile);
+  return {.before = {id}, .after = {}};
 }
 
-[[noreturn]] void fail_type(const std::string& type, const std::string& where, const char* wanted) {
-  fail(where, ": type ", escaped(type), " is not supported, wanted ", wanted);
-}
-
-/// The members of a Sequence, or the object itself; none for null.
-std::vector<Json> members(const Json& json, const std::string& list, const std::string& where) {
-  if (type_of(json, where) != "Sequence")
-    return json.is_null() ? std::vector<Json>() : std::vector<Json>{json};
-  Object sequence(json, where);
-  sequence.text("type");
-  const Json& all = sequence.at(list);
-  sequence.finish();
-  if (!all.is_array()) fail(where, ": ", list, " is no list");
-  if (all.size() > kMostSteps) fail(where, ": a sequence of ", all.size(), ", wanted at most ", kMostSteps);
-  return {all.begin(), all.end()};
-}
-
-// ---- tokenizer.json ----
-
-struct TokenList {
-  std::vector<std::int32_t> special;
-  std::vector<AddedToken> others;
-  bool mask_strips = false;  ///< the mask takes the white space before it
-};
-
-/// The added tokens, which are also added to the pieces.
-TokenList add_tokens(const Json& list, PieceList& pieces, const std::string& where) {
-  TokenList added;
-  if (list.is_null()) return added;
-  if (!list.is_array()) fail(where, ": not a list");
-  for (const Json& each : list) {
-    Object token(each, where);
-    const std::int32_t id = token.id("id");
-    const std::string content = token.text("content");
-    // How text spells it, which of the special ones only the mask can here.
-    const bool special = token.flag("special", false), left = token.flag("lstrip", false),
-               right = token.flag("rstrip", false), alone = token.flag("single_word", false),
-               normalized = token.flag("normalized", !special);
-    if (special && (content == "<mask>" || content == "[MASK]")) {
-      if (right) fail(where, ": rstrip of ", content, " is not supported");
-      added.mask_strips = left;
-    }
-    token.finish();
-    pieces.add(id, content);
-    if (special)
-      added.special.push_back(id);
-    else
-      added.others.push_back({id, alone, left, right, normalized});
-  }
-  return added;
-}
-
-bool read_normalizer(const Json& json, const std::string& where) {
-  const std::vector<Json> steps = members(json, "normalizers", where);
-  for (const Json& step : steps) {
-    Object one(step, where);
-    if (const std::string type = one.text("type"); type != "NFC") fail_type(type, where, "NFC");
-    one.finish();
-  }
-  return !steps.empty();
-}
-
-void read_byte_level(Object& level, bool& uses_pattern, ByteBpeOptions& options) {
-  options.prefix_space = level.flag("add_prefix_space", true);
-  uses_pattern = level.flag("use_regex", true);
-  level.ignore({"trim_offsets"});
-  level.finish();
-}
-
-void read_pre_tokenizer(const Json& json, const std::string& where, ByteBpeOptions& options) {
-  bool has_level = false, uses_pattern = false;
-  options.pattern = SplitPattern::none;
-  for (const Json& each : members(json, "pretokenizers", where)) {
-    Object step(each, where);
-    const std::string type = step.text("type");
-    if (type == "Split" && !has_level && options.pattern == SplitPattern::none) {
-      Object pattern(step.at("pattern"), step.where("pattern"));
-      options.pattern = pattern_of_expression(pattern.text("Regex"));
-      pattern.finish();
-      step.expect("behavior", {"Isolated"});
-      step.expect("invert", {false});
-      step.finish();
-    } else if (type == "ByteLevel" && !has_level) {
-      has_level = true;
-      read_byte_level(step, uses_pattern, options);
-    } else {
-      fail_type(type, where, "ByteLevel, or Split and then ByteLevel");
-    }
-  }
-  if (!has_level) fail(where, ": ByteLevel is missing: only byte-level BPE is supported");
-  if (uses_pattern && options.pattern != SplitPattern::none)
-    fail(where, ": two patterns, one after the other, are not supported");
-  if (uses_pattern) options.pattern = SplitPattern::gpt2;
-  if (options.prefix_space && !uses_pattern)
-    fail(where, ": add_prefix_space without use_regex is not supported");
-}
-
-/// A special token of a template, or a sentence, which has no ids.
-struct TemplateStep {
-  std::vector<std::int32_t> ids;
-  std::int32_t type = 0;
-};
-
-std::vector<TemplateStep> template_steps(const Json& steps, const Json& tokens, const std::string& where) {
-  std::vector<TemplateStep> list;
-  if (!steps.is_array() || !tokens.is_object()) fail(where, ": wanted single, pair and special_tokens");
-  if (steps.size() > kMostFrameIds)
-    fail(where, ": a template of ", steps.size(), " steps, wanted at most ", kMostFrameIds);
-  for (const Json& each : steps) {
-    Object step(each, where);
-    const Json& sequence = step.get("Sequence");
-    Object one(sequence.is_null() ? step.at("SpecialToken") : sequence, where);
-    TemplateStep& added = list.emplace_back();
-    const std::string name = one.text("id");
-    const Json& type = one.get("type_id");
-    if (!type.is_null() && type != 0 && type != 1)
-      fail(one.where("type_id"), ": wanted 0 or 1, got ", Object::shown(type));
-    added.type = type == 1 ? 1 : 0;
-    one.finish();
-    step.finish();
-    if (!sequence.is_null()) continue;
-    if (!tokens.contains(name)) fail(where, ": the token ", escaped(name), " is not among special_tokens");
-    Object special(tokens[name], where);
-    if (special.at("ids").size() > kMostFrameIds)
-      fail(where, ": the token ", escaped(name), " has more than ", kMostFrameIds, " ids");
-    for (const Json& id : special.at("ids")) {
-      if (!is_id(id)) fail(where, ": wanted an id, got ", Object::shown(id));
-      added.ids.push_back(id.get<std::int32_t>());
-    }
-    if (added.ids.empty()) fail(where, ": the token ", escaped(name), " has no ids");
-  }
-  return list;
-}
-
-/// "A" between special tokens, and "A" and "B" between special tokens. A pair whose parts are framed
-/// differently is ignored.
-SentenceFrame read_template(const Json& single, const Json& both, const Json& tokens,
-                            const std::string& where) {
-  SentenceFrame frame;
-  bool after = false;
-  for (const TemplateStep& step : template_steps(single, tokens, where)) {
-    if (step.ids.empty() && std::exchange(after, true))
-      fail(where, ": a sentence that occurs twice is not supported");
-    auto& part = after ? frame.after : frame.before;
-    part.insert(part.end(), step.ids.begin(), step.ids.end());
-  }
-  if (!after) fail(where, ": a sentence frame without the sentence");
-  if (both.is_null()) return frame;
-  std::vector<std::int32_t> parts[3];  // before A, between, after B
-  std::size_t part = 0;
-  bool fits = true;
-  std::int32_t second_type = 0;
-  for (const TemplateStep& step : template_steps(both, tokens, where)) {
-    if (step.ids.empty() && ++part == 2) second_type = step.type;
-    if (part > 2) return frame;
-    fits = fits && step.type == (part == 2 ? second_type : 0);
-    parts[part].insert(parts[part].end(), step.ids.begin(), step.ids.end());
-  }
-  if (part != 2 || !fits || parts[0] != frame.before || parts[2] != frame.after) return frame;
-  frame.between = parts[1];
-  frame.second_type = second_type;
-  return frame;
-}
-
-/// ["</s>", 2]
-std::int32_t pair_id(const Json& pair, const std::string& where) {
-  if (!pair.is_array() || pair.size() != 2 || !is_id(pair[1]))
-    fail(where, ": wanted a token and its id, got ", Object::shown(pair));
-  return pair[1].get<std::int32_t>();
-}
-
-SentenceFrame read_post_processor(const Json& json, const std::string& where) {
-  SentenceFrame frame;
-  for (const Json& each : members(json, "processors", where)) {
-    Object step(each, where);
-    const std::string type = step.text("type");
-    if (type == "ByteLevel") {
-      step.ignore({"add_prefix_space", "trim_offsets", "use_regex"});  // of offsets only
-    } else if (type == "RobertaProcessing" || type == "BertProcessing") {
-      const std::int32_t separator = pair_id(step.at("sep"), where);
-      frame.before.push_back(pair_id(step.at("cls"), where));
-      frame.after.push_back(separator);
-      frame.second_type = type == "BertProcessing" ? 1 : 0;
-      frame.between.assign(type == "BertProcessing" ? 1 : 2, separator);
-      step.ignore({"add_prefix_space", "trim_offsets"});
-    } else if (type == "TemplateProcessing") {
-      frame = read_template(step.at("single"), step.get("pair"), step.at("special_tokens"), where);
-    } else {
-      fail_type(type, where, "ByteLevel, TemplateProcessing, RobertaProcessing or BertProcessing");
-    }
-    step.finish();
-  }
-  return frame;
-}
-
-void read_decoder(const Json& json, const std::string& where) {
-  for (const Json& each : members(json, "decoders", where))
-    if (const std::string type = type_of(each, where); type != "ByteLevel")
-      fail_type(type, where, "ByteLevel");
-}
-
-std::vector<Merge> read_merges(const Json& list, const std::string& where) {
-  if (!list.is_array()) fail(where, ": not a list");
-  std::vector<Merge> merges;
-  for (const Json& each : list) {
-    const bool is_pair = each.is_array() && each.size() == 2 && each[0].is_string() && each[1].is_string();
-    if (!is_pair && !each.is_string()) fail(where, ": ", Object::shown(each), " is not a merge");
-    merges.push_back(is_pair ? Merge{each[0].get<std::string>(), each[1].get<std::string>()}
-                             : parse_merge(each.get<std::string>(), where));
-  }
-  return merges;
-}
-
-void expect_type(Object& object, const char* wanted) {
-  if (const std::string type = object.text("type"); type != wanted)
-    fail_type(type, object.where("type"), wanted);
-}
-
-/// T5's preprocessing: at most a table, then words, each with a leading space.
-std::string read_normalisations(Object& root) {
-  const Json& json = root.get("normalizer");
-  const std::vector<Json> steps = members(json, "normalizers", root.where("normalizer"));
-  if (steps.empty()) return "";
-  Object step(steps.front(), root.where("normalizer"));
-  if (const std::string type = step.text("type"); type != "Precompiled" || steps.size() > 1)
-    fail_type(steps.size() > 1 ? "Sequence" : type, root.where("normalizer"), "Precompiled alone");
-  const auto table = from_base64(step.text("precompiled_charsmap"));
-  if (!table) fail(step.where("precompiled_charsmap"), ": wanted base64");
-  step.finish();
-  return *table;
-}
-
-void expect_metaspace(const Json& json, const std::string& where) {
-  Object step(json, where);
-  if (const std::string type = step.text("type"); type != "Metaspace") fail_type(type, where, "Metaspace");
-  step.expect("replacement", {std::string(kSpaceSymbol)});
-  step.expect("add_prefix_space", {nullptr, true});
-  step.expect("prepend_scheme", {nullptr, "always"});
-  step.expect("split", {nullptr, true});
-  step.ignore({"str_rep"});  // the replacement again, in old files
-  step.finish();
-}
-
-/// The model's pieces. The ids of added tokens may lie between theirs.
-PieceList pieces_of(Object& root, Object& model) {
-  const Json& vocabulary = model.at("vocab");
-  PieceList pieces(model.where("vocab"), vocabulary.size() + root.get("added_tokens").size());
-  pieces.add_all(vocabulary);
-  return pieces;
-}
-
-/// Adds the special pieces, and those needed for the frame of a sentence.
-Vocabulary vocabulary_of(PieceList pieces, const std::vector<std::int32_t>& special,
-                         const SentenceFrame& frame, const Object& root) {
-  Vocabulary vocabulary = std::move(pieces).vocabulary(special);
-  check_frame(frame, vocabulary, root.where("post_processor"));
-  return vocabulary;
-}
-
-ForeignTokenizer wordpiece_from_json(Object& root, Object& model) {
-  WordPieceOptions options;
-  model.ignore({"type"});
-  PieceList pieces = pieces_of(root, model);
-  const std::string unknown = model.text("unk_token");
-  options.prefix = model.text("continuing_subword_prefix");
-  options.longest_word = model.id("max_input_chars_per_word");
-  if (options.longest_word > kLongestWord)
-    fail(model.where("max_input_chars_per_word"), ": wanted at most ", kLongestWord, ", got ",
-         options.longest_word);
-  model.finish();
-  const TokenList added = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
-  if (!added.others.empty())
-    fail(root.where("added_tokens"), ": token ", added.others[0].id,
-         " is not special, which WordPiece does not support");
-  if (unknown != "[UNK]" && unknown != "<unk>")
-    fail(model.where("unk_token"), ": ", escaped(unknown), " is not supported");
-
-  Object normalizer(root.at("normalizer"), root.where("normalizer"));
-  expect_type(normalizer, "BertNormalizer");
-  options.clean = normalizer.flag("clean_text", true);
-  options.split_chinese = normalizer.flag("handle_chinese_chars", true);
-  options.lowercase = normalizer.flag("lowercase", true);
-  options.strip_accents = normalizer.flag("strip_accents", options.lowercase);
-  normalizer.finish();
-  Object splitter(root.at("pre_tokenizer"), root.where("pre_tokenizer"));
-  expect_type(splitter, "BertPreTokenizer");
-  splitter.finish();
-  options.frame = read_post_processor(root.get("post_processor"), root.where("post_processor"));
-  Object decoder(root.at("decoder"), root.where("decoder"));
-  expect_type(decoder, "WordPiece");
-  decoder.expect("prefix", {options.prefix});
-  options.tidy = decoder.flag("cleanup", true);
-  decoder.finish();
-  root.finish();
-  Vocabulary vocabulary = vocabulary_of(std::move(pieces), added.special, options.frame, root);
-  return {kWordPieceType, false, make_wordpiece_scheme(std::move(vocabulary), std::move(options))};
-}
-
-ForeignTokenizer unigram_from_json(Object& root, Object& model) {
-  model.ignore({"type"});
-  model.expect("byte_fallback", {nullptr, false});
-  const std::string where = model.where("vocab");
-  const Json& list = model.at("vocab");
-  if (!list.is_array()) fail(where, ": wanted a list of pieces and scores");
-  PieceList pieces(where, list.size() + root.get("added_tokens").size());
-  std::vector<std::string> texts;
-  std::vector<float> scores;
-  for (const Json& each : list) {
-    if (!each.is_array() || each.size() != 2 || !each[0].is_string() || !each[1].is_number() || each[0] == "")
-      fail(where, ": ", Object::shown(each), ", wanted a piece and its score");
-    texts.push_back(each[0].get<std::string>());
-    scores.push_back(each[1].get<float>());
-    pieces.add(static_cast<std::int32_t>(texts.size() - 1), texts.back());
-  }
-  const std::int32_t unknown = model.id("unk_id");
-  model.finish();
-  const TokenList added = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
-  if (!added.others.empty())
-    fail(root.where("added_tokens"), ": token ", added.others[0].id,
-         " is not special, which Unigram does not support");
-  std::vector<bool> is_special(texts.size());
-  for (const std::int32_t id : added.special)
-    if (std::cmp_less(id, is_special.size())) is_special[static_cast<std::size_t>(id)] = true;
-  const std::string normalisations = read_normalisations(root);
-  const std::string split = root.where("pre_tokenizer");
-  const std::vector<Json> steps = members(root.get("pre_tokenizer"), "pretokenizers", split);
-  if (steps.size() != 2 || type_of(steps[0], split) != "WhitespaceSplit")
-    fail(split, ": wanted WhitespaceSplit, then Metaspace");
-  expect_metaspace(steps[1], split);
-  expect_metaspace(root.get("decoder"), root.where("decoder"));
-  SentenceFrame frame = read_post_processor(root.get("post_processor"), root.where("post_processor"));
-  root.finish();
-  Vocabulary vocabulary = vocabulary_of(std::move(pieces), added.special, frame, root);
-  if (vocabulary.special().unk != unknown)
-    fail(model.where("unk_id"), ": ", unknown, ", wanted the id of the special token <unk>, ",
-         vocabulary.special().unk);
-  return {kWordUnigramType, false,
-          make_word_unigram_scheme(std::move(vocabulary),
-                                   unigram_model(texts, scores, is_special, unknown, normalisations),
-                                   std::move(frame))};
-}
-
-ForeignTokenizer from_json(const Json& json, const std::string& name) {
-  Object root(json, name);
-  root.ignore({"version", "truncation", "padding"});
-  Object model(root.at("model"), root.where("model"));
-  // Old files do not say it; they have merges then.
-  const std::string type = json["model"].contains("type") ? model.text("type") : "BPE";
-  if (type == "WordPiece") return wordpiece_from_json(root, model);
-  if (type == "Unigram") return unigram_from_json(root, model);
-  if (type != "BPE") fail_type(type, root.where("model"), "BPE, WordPiece or Unigram");
-  model.ignore({"type", "unk_token", "fuse_unk"});  // no byte is unknown
-  for (const char* field : {"dropout"}) model.expect(field, {nullptr});
-  for (const char* field : {"continuing_subword_prefix", "end_of_word_suffix"})
-    model.expect(field, {nullptr, ""});
-  model.expect("byte_fallback", {nullptr, false});
-  ByteBpeOptions options;
-  options.ignore_merges = model.flag("ignore_merges", false);
-  PieceList pieces = pieces_of(root, model);
-  std::vector<Merge> merges = read_merges(model.at("merges"), model.where("merges"));
-  model.finish();
-  const TokenList added = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
-  // Pieces that no merge makes, but that might occur in text.
-  if (options.ignore_merges && std::ranges::any_of(added.others, &AddedToken::single_word))
-    fail(root.where("added_tokens"), ": single_word beside ignore_merges is not supported");
-  const bool composes = read_normalizer(root.get("normalizer"), root.where("normalizer"));
-  read_pre_tokenizer(root.get("pre_tokenizer"), root.where("pre_tokenizer"), options);
-  options.frame = read_post_processor(root.get("post_processor"), root.where("post_processor"));
-  read_decoder(root.get("decoder"), root.where("decoder"));
-  options.mask_strips = added.mask_strips;
-  root.finish();
-  Vocabulary vocabulary = vocabulary_of(std::move(pieces), added.special, options.frame, root);
-  options.added = {added.others, vocabulary, root.where("added_tokens")};
-  return {kByteBpeType, composes,
-          make_byte_bpe_scheme(std::move(vocabulary), std::move(merges), std::move(options))};
-}
-
-// ---- files ----
-
-/// vocab.json and merges.txt say nothing else: they are GPT-2's.
+/// vocab.json and merges.txt say nothing else: they are GPT-2's, or OPT's.
 ForeignTokenizer from_files(const fs::path& vocabulary, const fs::path& merges_file) {
   const std::string file = escaped(vocabulary.string());
   const Json json = read_foreign_json(vocabulary.string());
-  if (json.contains("<s>") && json.contains("</s>"))
+  const TokenizerConfig config(vocabulary.parent_path());
+  const bool has_frame = json.contains("<s>") && json.contains("</s>");
+  if (has_frame && config.tokenizer_class() != "GPT2Tokenizer")
     fail(file, ": has <s> and </s>, but does not say whether they stand around a sentence: import ",
          kJsonFile);
   PieceList pieces(file, json.size());
@@ -429,19 +54,24 @@ ForeignTokenizer from_files(const fs::path& vocabulary, const fs::path& merges_f
   std::vector<std::int32_t> special;
   for (const char* token : {"<|endoftext|>", "<s>", "</s>", "<pad>", "<unk>", "<mask>"})
     if (json.contains(token)) special.push_back(json[token].get<std::int32_t>());
-  return {kByteBpeType,
-          false,
+  ByteBpeOptions options;
+  std::vector<std::string> files{vocabulary.string(), merges_file.string()};
+  if (has_frame) {
+    options.frame = frame_of_gpt2(pieces, config);
+    files = config.files(files);
+  }
+  return {kByteBpeType, false,
           about_file(merges_file.string(),
                      [&] {
                        return make_byte_bpe_scheme(std::move(pieces).vocabulary(special), std::move(merges),
-                                                   ByteBpeOptions());
+                                                   std::move(options));
                      }),
-          {vocabulary.string(), merges_file.string()}};
+          std::move(files)};
 }
 
 /// vocab.txt: the line is the id.
 ForeignTokenizer from_word_pieces(const fs::path& vocabulary) {
-  const fs::path config_file = vocabulary.parent_path() / kConfigFile;
+  const fs::path config_file = vocabulary.parent_path() / kTokenizerConfigFile;
   if (!fs::is_regular_file(config_file))
     fail(escaped(config_file.string()), ": is missing: it says by do_lower_case whether case counts");
   const Json config = read_foreign_json(config_file.string());
@@ -455,19 +85,26 @@ ForeignTokenizer from_word_pieces(const fs::path& vocabulary) {
   expect_foreign_file(vocabulary.string());
   LineReader lines(vocabulary.string());
   PieceList pieces(name, kMostPieces);
-  std::vector<std::int32_t> special;
   for (std::string line; lines.next(line);) {
-    const auto id = static_cast<std::int32_t>(lines.line_number() - 1);
     if (line.empty()) fail(name, ':', lines.line_number(), ": empty piece");
-    pieces.add(id, line);
-    if (std::ranges::find(kBertTokens, line) != std::end(kBertTokens)) special.push_back(id);
+    pieces.add(static_cast<std::int32_t>(lines.line_number() - 1), line);
   }
+  // MPNet's list, too, has all of BERT's special pieces, but of these it uses only [UNK].
+  const bool is_mpnet = pieces.find("<s>") == 0;
+  std::vector<std::int32_t> special;
+  for (const std::string_view piece : is_mpnet ? kMpnetTokens : kBertTokens)
+    if (const std::int32_t id = pieces.find(std::string(piece)); id != SpecialIds::kAbsent)
+      special.push_back(id);
   const auto id_of = [&](const char* piece) {
     const std::int32_t id = pieces.find(piece);
     if (id == SpecialIds::kAbsent) fail(name, ": has no ", piece);
     return id;
   };
-  options.frame = {{id_of("[CLS]")}, {id_of("[SEP]")}, {id_of("[SEP]")}, 1};
+  const std::int32_t begin = id_of(is_mpnet ? "<s>" : "[CLS]"), end = id_of(is_mpnet ? "</s>" : "[SEP]");
+  if (is_mpnet)
+    options.frame = {{begin}, {end}, {end, end}};
+  else
+    options.frame = {{begin}, {end}, {end}, 1};
   return {kWordPieceType,
           false,
           make_wordpiece_scheme(std::move(pieces).vocabulary(special), std::move(options)),
@@ -511,12 +148,8 @@ ForeignTokenizer read_foreign_tokenizer(const std::string& path, const std::stri
   if (const fs::path file = file_of(path, kJsonFile); !file.empty()) {
     const Json json = read_foreign_json(file.string());
     // vocab.json may have a piece "model", but then with an id.
-    if (is_folder || (json.contains("model") && json["model"].is_object())) {
-      ForeignTokenizer tokenizer =
-          about_file(file.string(), [&] { return from_json(json, escaped(file.string())); });
-      tokenizer.files = {file.string()};
-      return tokenizer;
-    }
+    if (is_folder || (json.contains("model") && json["model"].is_object()))
+      return read_tokenizer_json(json, file.string());
   }
   const fs::path vocabulary = file_of(path, kVocabularyFile);
   if (const fs::path list = fs::path(path) / kWordPieceFile;
@@ -524,7 +157,9 @@ ForeignTokenizer read_foreign_tokenizer(const std::string& path, const std::stri
     return from_word_pieces(list);
   if (vocabulary.empty())
     fail(escaped(path), ": no tokenizer in this folder, wanted ", kJsonFile, ", ", kVocabularyFile, " and ",
-         kMergesFile, ", ", kWordPieceFile, ", or a SentencePiece model of Marian, T5 or Llama");
+         kMergesFile, ", ", kWordPieceFile,
+         ", or a SentencePiece model of Marian, T5, Llama, Gemma, NLLB, mBART, M2M-100, XLM-RoBERTa or "
+         "CamemBERT");
   const fs::path merges = vocabulary.parent_path() / kMergesFile;
   if (!fs::is_regular_file(merges))
     fail(escaped(merges.string()), ": is missing beside ", escaped(vocabulary.filename().string()));

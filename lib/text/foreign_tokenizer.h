@@ -1,12 +1,12 @@
 // Tokenizers of other programs' models, from the files beside their weights:
 //   tokenizer.json              of the library tokenizers (https://github.com/huggingface/tokenizers):
-//                               byte-level BPE, WordPiece, T5's Unigram
+//                               byte-level BPE, WordPiece, Unigram of words, NLLB's BPE
 //   vocab.json and merges.txt   of GPT-2 and its successors
-//   SentencePiece models        of Marian, T5, Llama (text/foreign_sentencepiece.h); they take precedence
-//   over a
+//   SentencePiece models        of Marian, T5, Llama, Gemma, NLLB, mBART, M2M-100, XLM-RoBERTa, CamemBERT
+//                               (text/foreign_sentencepiece.h); all but the last two take precedence over a
 //                               tokenizer.json beside them
-//   vocab.txt                   of BERT, beside tokenizer_config.json, which states whether case counts
-//                               (do_lower_case)
+//   vocab.txt                   of BERT and MPNet, beside tokenizer_config.json, which states whether case
+//                               counts (do_lower_case)
 // They give the same ids as the library; ids are unchanged. Only what is fully understood is accepted: any
 // other type of model, normalizer, pre-tokenizer, post-processor or decoder, any other pattern and any
 // unknown field is an error that names it. The settings truncation and padding belong to a call, not to the
@@ -17,6 +17,7 @@
 // byte-level BPE; elsewhere they are an error.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,8 @@ struct ForeignTokenizer {
   std::string type;       ///< see Tokenizer::type()
   bool composes = false;  ///< text is normalised to NFC first
   SchemePtr scheme;
-  std::vector<std::string> files{};  ///< the files it was read from
+  std::vector<std::string> files{};       ///< the files it was read from
+  std::vector<std::int32_t> languages{};  ///< see Tokenizer::languages()
 };
 
 /// Whether `path` is a folder with one of the above, or one of the files itself, by its content.

@@ -265,12 +265,7 @@ std::vector<std::int32_t> encode_with_masks(
   for (std::size_t begin = 0; begin < line.size();) {
     const std::size_t found = mask.empty() ? std::string_view::npos : line.find(mask, begin);
     std::string_view text = line.substr(begin, found == std::string_view::npos ? found : found - begin);
-    if (found != std::string_view::npos && strips) {
-      const std::vector<std::string_view> all = characters(text);
-      const auto last = std::ranges::find_if_not(all.rbegin(), all.rend(),
-                                                 [](auto each) { return is_white_space(code_point(each)); });
-      text = text.substr(0, last == all.rend() ? 0 : static_cast<std::size_t>(last->end() - text.begin()));
-    }
+    if (found != std::string_view::npos && strips) text = without_white_space_at_end(text);
     if (!text.empty()) encode(std::string(text), ids);
     if (found == std::string_view::npos) break;
     ids.push_back(vocabulary.special().mask);

@@ -21,7 +21,7 @@ namespace {
 // Fields of sentencepiece_model.proto: of the model, of the trainer, of a piece and of the normalizer; and
 // types of a piece.
 constexpr std::uint32_t kPieces = 1, kTrainer = 2, kNormalizer = 3, kDenormalizer = 5;
-constexpr std::uint32_t kInputFormat = 7;
+constexpr std::uint32_t kModelType = 3, kInputFormat = 7;
 constexpr std::uint32_t kPieceText = 1, kPieceScore = 2, kPieceType = 3;
 constexpr std::uint32_t kCharsmap = 2;
 constexpr std::uint32_t kNormalPiece = 1, kUnknownPiece = 2, kControlPiece = 3;
@@ -229,9 +229,9 @@ std::unique_ptr<sentencepiece::SentencePieceProcessor> load_sentencepiece(const 
   return processor;
 }
 
-std::string unigram_model(const std::vector<std::string>& pieces, const std::vector<float>& scores,
-                          const std::vector<bool>& special, std::int32_t unk,
-                          const std::string& normalisations) {
+std::string sentencepiece_model(ModelType type, const std::vector<std::string>& pieces,
+                                const std::vector<float>& scores, const std::vector<bool>& special,
+                                std::int32_t unk, const std::string& normalisations) {
   std::string model;
   for (std::size_t id = 0; id < pieces.size(); ++id) {
     std::string piece;
@@ -243,6 +243,11 @@ std::string unigram_model(const std::vector<std::string>& pieces, const std::vec
                                        : kNormalPiece,
                piece);
     put_bytes(kPieces, piece, model);
+  }
+  if (type != ModelType::unigram) {  // which is the default
+    std::string trainer;
+    put_number(kModelType, static_cast<std::uint32_t>(type), trainer);
+    put_bytes(kTrainer, trainer, model);
   }
   std::string normalizer;
   put_bytes(kCharsmap, normalisations, normalizer);

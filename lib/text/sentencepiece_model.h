@@ -17,11 +17,15 @@ namespace heed::text {
 std::unique_ptr<sentencepiece::SentencePieceProcessor> load_sentencepiece(const std::string& model,
                                                                           const std::string& name);
 
-/// Serializes a Unigram model from pieces with scores (log probabilities) and a table of normalisations,
-/// which may be empty. Special pieces are those that text cannot spell; one of them is `unk`.
-std::string unigram_model(const std::vector<std::string>& pieces, const std::vector<float>& scores,
-                          const std::vector<bool>& special, std::int32_t unk,
-                          const std::string& normalisations);
+/// The kinds of models, numbered as in the file.
+enum class ModelType : std::uint8_t { unigram = 1, bpe = 2 };
+
+/// Serializes a model from pieces with scores (log probabilities; of BPE, the higher the earlier a piece is
+/// merged) and a table of normalisations, which may be empty. Special pieces are those that text cannot
+/// spell; one of them is `unk`.
+std::string sentencepiece_model(ModelType type, const std::vector<std::string>& pieces,
+                                const std::vector<float>& scores, const std::vector<bool>& special,
+                                std::int32_t unk, const std::string& normalisations);
 
 /// The normalisation table of a model loaded by load_sentencepiece(); may be empty.
 std::string_view normalisation_table(std::string_view model);

@@ -14,6 +14,7 @@
 #include "text/byte_bpe.h"
 #include "text/foreign_sentencepiece.h"
 #include "text/foreign_tokenizer.h"
+#include "text/languages.h"
 #include "text/piece_counts.h"
 #include "text/scheme.h"
 #include "text/unicode.h"
@@ -176,6 +177,19 @@ nlohmann::json as_json(const SpecialIds& special) {
   return ids;
 }
 
+/// The codes of languages in a vocabulary's config, in order.
+std::vector<std::int32_t> languages_from(const std::string& where, const nlohmann::json& config,
+                                         std::int64_t size) {
+  std::vector<std::int32_t> ids;
+  if (!config.contains("languages")) return ids;
+  for (const nlohmann::json& id : config["languages"]) {
+    if (!id.is_number_unsigned() || id >= size || (!ids.empty() && id <= ids.back()))
+      fail(where, ": languages: wanted growing ids below ", size, ", got ", escaped(id.dump(), 100));
+    ids.push_back(id.get<std::int32_t>());
+  }
+  return ids;
+}
+
 SchemePtr scheme_from_map(const TensorMap& map, const std::string& prefix, const nlohmann::json& config) {
   const std::string at = "/" + prefix;
   const SpecialIds special = special_from(prefix + "/config", config);
@@ -215,10 +229,12 @@ SchemePtr scheme_from_map(const TensorMap& map, const std::string& prefix, const
 
 }  // namespace
 
-Tokenizer::Tokenizer(std::string type, bool pretokenized, SchemePtr scheme)
+Tokenizer::Tokenizer(std::string type, bool pretokenized, SchemePtr scheme,
+                     std::vector<std::int32_t> languages)
     : type_(std::move(type)),
       pretokenized_(pretokenized),
       scheme_(std::move(scheme)),
+      languages_(std::move(languages)),
       digest_(compute_digest()) {}
 
 Tokenizer Tokenizer::train(const LineSource& next_line, const TrainOptions& options) {
@@ -271,7 +287,7 @@ Tokenizer Tokenizer::from_words(const std::vector<CountedPiece>& words, std::int
 }
 
 Tokenizer Tokenizer::from_foreign(const ForeignTokenizer& foreign) {
-  return Tokenizer(foreign.type, !foreign.composes, foreign.scheme);
+  return Tokenizer(foreign.type, !foreign.composes, foreign.scheme, foreign.languages);
 }
 
 Tokenizer Tokenizer::of_ids(std::int64_t size, const SpecialIds& special) {
@@ -339,9 +355,44 @@ std::vector<std::int32_t> Tokenizer::encode(const std::string& line, PieceDraw* 
   const auto encoded = [&](const std::string& text) {
     return draw ? scheme_->draw(text, *draw) : scheme_->encode(text);
   };
-  if (const AddedTokens* added = spelled_ ? spelled_.get() : scheme_->added())
-    return added->encode(line, normalized, encoded);
-  return encoded(normalized(line));
+  const AddedTokens* added = spelled_ ? spelled_.get() : scheme_->added();
+  std::vector<std::int32_t> ids =
+      added ? added->encode(line, normalized, encoded) : encoded(normalized(line));
+  if (!languages_.empty() && !spelled_)
+    std::ranges::replace_if(
+        ids, [&](std::int32_t id) { return is_language(id); }, special().unk);
+  return ids;
+}
+
+bool Tokenizer::is_language(std::int32_t id) const {
+  return std::ranges::binary_search(languages_, id);
+}
+
+std::int32_t Tokenizer::language(const std::string& name, const std::string& option) const {
+  return language_of(vocabulary(), languages_, name, option);
+}
+
+Tokenizer Tokenizer::in_language(std::int32_t code) const {
+  if (source_language() == SpecialIds::kAbsent)
+    fail<UsageError>("--language: the tokenizer puts no code of a language beside its sentences");
+  Tokenizer other = *this;
+  other.language_ = code;
+  return other;
+}
+
+std::int32_t Tokenizer::source_language() const {
+  const SentenceFrame around = frame();
+  for (const auto* ids : {&around.before, &around.after})
+    for (const std::int32_t id : *ids)
+      if (is_language(id)) return id;
+  return SpecialIds::kAbsent;
+}
+
+Tokenizer Tokenizer::beginning_with(std::int32_t first) const {
+  if (first != SpecialIds::kAbsent) piece(first);  // refuses ids that are out of range
+  Tokenizer other = *this;
+  other.first_ = first;
+  return other;
 }
 
 Tokenizer Tokenizer::spelling_special_tokens() const {
@@ -356,12 +407,20 @@ Tokenizer Tokenizer::spelling_special_tokens() const {
 
 std::vector<std::int32_t> Tokenizer::with_eos(const std::string& line, PieceDraw* draw) const {
   std::vector<std::int32_t> ids = encode(line, draw);
+  if (first_ != SpecialIds::kAbsent) ids.insert(ids.begin(), first_);
   if (special().eos != SpecialIds::kAbsent) ids.push_back(special().eos);
   return ids;
 }
 
 SentenceFrame Tokenizer::frame() const {
-  if (const SentenceFrame* own = scheme_->frame()) return *own;
+  if (const SentenceFrame* own = scheme_->frame()) {
+    SentenceFrame around = *own;
+    if (language_ != SpecialIds::kAbsent)
+      for (auto* ids : {&around.before, &around.after})
+        std::ranges::replace_if(
+            *ids, [&](std::int32_t id) { return is_language(id); }, language_);
+    return around;
+  }
   const auto if_there = [](std::int32_t id) {
     return id == SpecialIds::kAbsent ? std::vector<std::int32_t>() : std::vector<std::int32_t>{id};
   };
@@ -422,7 +481,7 @@ std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
 }
 
 bool Tokenizer::is_mark(std::int32_t id) const {
-  return special().contains(id) && id != special().unk && id != special().mask;
+  return (special().contains(id) && id != special().unk && id != special().mask) || is_language(id);
 }
 
 const Vocabulary& Tokenizer::vocabulary() const {
@@ -453,6 +512,7 @@ TensorMap Tokenizer::to_map(const std::string& prefix) const {
   if (special() != kDefaultSpecialIds) config["special"] = as_json(special());
   if (nlohmann::json settings = scheme_->settings(); !settings.is_null())
     config["settings"] = std::move(settings);
+  if (!languages_.empty()) config["languages"] = languages_;
   map.add(prefix + "/config", string_tensor({config.dump()}, "one"));
   map.add(prefix + "/piece", string_tensor(vocabulary().pieces(), "id"));
   if (std::vector<std::string> merges = scheme_->merges(); !merges.empty())
@@ -472,7 +532,9 @@ Tokenizer Tokenizer::from_map(const TensorMap& map, const std::string& prefix) {
   nlohmann::json config = parse_config(config_path, text[0]);
   try {
     SchemePtr scheme = scheme_from_map(map, prefix, config);
-    return Tokenizer(config["type"], config["pretokenized"], std::move(scheme));
+    std::vector<std::int32_t> languages =
+        languages_from("/" + config_path, config, scheme->vocabulary().size());
+    return Tokenizer(config["type"], config["pretokenized"], std::move(scheme), std::move(languages));
   } catch (const nlohmann::json::exception& e) {
     fail("/", prefix, ": ", escaped(e.what(), 200));
   }
@@ -501,6 +563,7 @@ std::string Tokenizer::compute_digest() const {
   append(scheme_->sentencepiece());
   if (special() != kDefaultSpecialIds) append(as_json(special()).dump());
   if (const nlohmann::json settings = scheme_->settings(); !settings.is_null()) append(settings.dump());
+  if (!languages_.empty()) append(nlohmann::json(languages_).dump());
   return sha256_hex(bytes);
 }
 

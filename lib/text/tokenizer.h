@@ -6,10 +6,12 @@
 //  char                  characters                        NFC(x)
 //  bpe, unigram          SentencePiece, bytes as fallback  NFC(x); nothing is unknown
 //  bpe, pretokenized     subword-nmt segments of words     the words of x, separated by single spaces
-//  byte_bpe              of GPT-2, Llama 3, Qwen2 (text/byte_bpe.h), imported (text/foreign_tokenizer.h)
+//  byte_bpe              of GPT-2, GPT-NeoX, OPT, Llama 3, Qwen2 (text/byte_bpe.h), imported
+//                        (text/foreign_tokenizer.h)
 //                                                          x; nothing is unknown
-//  sentencepiece         of Marian, T5, Llama 1 and 2, imported (text/foreign_sentencepiece.h); word_unigram:
-//                        T5's by tokenizer.json
+//  sentencepiece         of Marian, T5, Llama 1 and 2, Gemma, NLLB, mBART, M2M-100, imported
+//                        (text/foreign_sentencepiece.h); word_unigram:
+//                        of XLM-RoBERTa, CamemBERT and, by tokenizer.json, T5
 //                                                          x after the model's own normaliser
 //
 // Text is normalised to NFC first, except pre-tokenized text and text for imported tokenizers that do not
@@ -134,7 +136,7 @@ class Tokenizer {
   /// as combined by the tokenizer's own program; cut to `most` ids (0: not at all), from the longer line
   /// first. Throws Error if the vocabulary has no separator.
   TypedIds pair(const std::string& line, const std::string& other, std::size_t most = 0) const;
-  /// sentence() without cls: the output of a decoder.
+  /// sentence() without cls: the output of a decoder, after what it begins with.
   std::vector<std::int32_t> with_eos(const std::string& line, PieceDraw* draw = nullptr) const;
   /// Whether sentence() ends with eos. If not, as in GPT-2, a decoder reads text as given.
   bool ends_sentences() const;
@@ -143,6 +145,23 @@ class Tokenizer {
   /// The text of a sentence: special pieces are skipped, except unk and mask ("<unk>", "<mask>"). Throws
   /// Error on an id that is not in the vocabulary.
   std::string decode(std::span<const std::int32_t> ids) const;
+  /// Whether the piece represents no text.
+  bool is_mark(std::int32_t id) const;
+
+  /// The ids of the codes of languages (languages.h), in order; empty: the vocabulary has none. They stand
+  /// for no text, and text cannot spell them. sentence() has one of them.
+  const std::vector<std::int32_t>& languages() const { return languages_; }
+  bool is_language(std::int32_t id) const;
+  /// The code of a language by its name. Throws UsageError naming `option`, and what there is.
+  std::int32_t language(const std::string& name, const std::string& option) const;
+  /// This tokenizer for sentences in the language of this code. Throws UsageError if sentences have no code.
+  Tokenizer in_language(std::int32_t code) const;
+  /// The code of sentence(); kAbsent if there is none.
+  std::int32_t source_language() const;
+  /// This tokenizer for a decoder all of whose texts begin with this token, as a translation with the code of
+  /// its language: with_eos() does.
+  Tokenizer beginning_with(std::int32_t first) const;
+  std::int32_t first() const { return first_; }
 
   /// A tokenizer whose text also spells special tokens ("<|im_start|>", "[SEP]"), as in other programs.
   /// Throws UsageError if the type does not support that.
@@ -175,15 +194,18 @@ class Tokenizer {
  private:
   /// The special ids around sentences.
   SentenceFrame frame() const;
-  Tokenizer(std::string type, bool pretokenized, std::shared_ptr<const Scheme> scheme);
+  Tokenizer(std::string type, bool pretokenized, std::shared_ptr<const Scheme> scheme,
+            std::vector<std::int32_t> languages = {});
   std::string compute_digest() const;
-  /// Whether the piece represents no text.
-  bool is_mark(std::int32_t id) const;
 
   std::string type_;
   bool pretokenized_;
   std::shared_ptr<const Scheme> scheme_;
   std::shared_ptr<const AddedTokens> spelled_;  ///< replaces those of the scheme; null: those
+  std::vector<std::int32_t> languages_;
+  // Of its use, not of the tokenizer: no part of the digest, and not stored.
+  std::int32_t language_ = SpecialIds::kAbsent;  ///< the code of sentence(); kAbsent: that of the frame
+  std::int32_t first_ = SpecialIds::kAbsent;     ///< see beginning_with()
   std::string digest_;
 };
 

@@ -151,6 +151,20 @@ OrderedJson wordpiece_json(const Tokenizer& tokenizer, const OrderedJson& settin
             {"vocab", vocabulary_of(tokenizer)}}}};
 }
 
+/// Before words are made: a table, the end of the text, and runs of spaces, as far as they are there.
+OrderedJson unigram_normalizer(std::string_view table, const OrderedJson& settings) {
+  OrderedJson steps = OrderedJson::array();
+  if (!table.empty()) steps.push_back({{"type", "Precompiled"}, {"precompiled_charsmap", base64(table)}});
+  if (settings.value("strips_end", false))
+    steps.push_back({{"type", "Strip"}, {"strip_left", false}, {"strip_right", true}});
+  if (settings.contains("run_of_spaces"))
+    steps.push_back({{"type", "Replace"},
+                     {"pattern", {{"Regex", kRunOfSpacesPattern}}},
+                     {"content", settings["run_of_spaces"]}});
+  if (steps.empty()) return nullptr;
+  return steps.size() == 1 ? steps[0] : OrderedJson{{"type", "Sequence"}, {"normalizers", steps}};
+}
+
 OrderedJson word_unigram_json(const Tokenizer& tokenizer, const OrderedJson& settings,
                               const std::string& model) {
   const auto processor = load_sentencepiece(model, "Unigram model");
@@ -159,29 +173,26 @@ OrderedJson word_unigram_json(const Tokenizer& tokenizer, const OrderedJson& set
     vocabulary.push_back({processor->IdToPiece(id), processor->GetScore(id)});
   const OrderedJson space{
       {"type", "Metaspace"}, {"replacement", kSpaceSymbol}, {"prepend_scheme", "always"}, {"split", true}};
-  const std::string_view table = normalisation_table(model);
+  const OrderedJson words{{"type", "Sequence"}, {"pretokenizers", {{{"type", "WhitespaceSplit"}}, space}}};
   std::set<std::int32_t> special;
   for (int id = 0; id < processor->GetPieceSize(); ++id)
     if (processor->IsControl(id) || processor->IsUnknown(id)) special.insert(id);
   const auto used = std::min<std::int64_t>(tokenizer.size(), tokenizer.special().first_unused);
   for (std::int64_t id = processor->GetPieceSize(); id < used; ++id)  // after the model's: added tokens
     special.insert(static_cast<std::int32_t>(id));
-  return {
-      {"version", "1.0"},
-      {"truncation", nullptr},
-      {"padding", nullptr},
-      {"added_tokens", added_tokens(tokenizer, settings, special)},
-      {"normalizer", table.empty()
-                         ? OrderedJson()
-                         : OrderedJson{{"type", "Precompiled"}, {"precompiled_charsmap", base64(table)}}},
-      {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", {{{"type", "WhitespaceSplit"}}, space}}}},
-      {"post_processor", post_processor_of(tokenizer, settings)},
-      {"decoder", space},
-      {"model",
-       {{"type", "Unigram"},
-        {"unk_id", tokenizer.special().unk},
-        {"vocab", vocabulary},
-        {"byte_fallback", false}}}};
+  return {{"version", "1.0"},
+          {"truncation", nullptr},
+          {"padding", nullptr},
+          {"added_tokens", added_tokens(tokenizer, settings, special)},
+          {"normalizer", unigram_normalizer(normalisation_table(model), settings)},
+          {"pre_tokenizer", settings.value("only_spaces_split", false) ? space : words},
+          {"post_processor", post_processor_of(tokenizer, settings)},
+          {"decoder", space},
+          {"model",
+           {{"type", "Unigram"},
+            {"unk_id", tokenizer.special().unk},
+            {"vocab", vocabulary},
+            {"byte_fallback", false}}}};
 }
 
 }  // namespace

@@ -159,6 +159,13 @@ bool is_space(char32_t c) {
   return is_white_space(c) || (c >= 0x1C && c <= 0x1F);
 }
 
+std::string_view without_white_space_at_end(std::string_view text) {
+  const std::vector<std::string_view> all = characters(text);
+  const auto last = std::ranges::find_if_not(all.rbegin(), all.rend(),
+                                             [](auto each) { return is_white_space(code_point(each)); });
+  return text.substr(0, last == all.rend() ? 0 : static_cast<std::size_t>(last->end() - text.begin()));
+}
+
 std::vector<std::string_view> split_white_space(std::string_view text) {
   std::vector<std::string_view> words;
   char32_t c = 0;

@@ -41,6 +41,9 @@ bool is_space(char32_t c);
 /// Unicode's property White_Space, which lacks U+001C to U+001F.
 bool is_white_space(char32_t c);
 
+/// Valid UTF-8 up to the last character that is no white space in the sense of is_white_space.
+std::string_view without_white_space_at_end(std::string_view text);
+
 /// The words of `text` between white space in the sense of is_space, as views.
 std::vector<std::string_view> split_white_space(std::string_view text);
 

@@ -14,15 +14,32 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr char kModelName[] = "Unigram model";
+constexpr char kRunOfSpaces[] = "run_of_spaces";
+constexpr std::pair<const char*, bool WordUnigramOptions::*> kFlags[] = {
+    {"only_spaces_split", &WordUnigramOptions::only_spaces_split},
+    {"strips_end", &WordUnigramOptions::strips_end},
+    {"mask_strips", &WordUnigramOptions::mask_strips}};
 /// Longer graphemes are not normalised as a unit.
 constexpr std::size_t kGraphemeBytes = 6;
 /// The log-probability of an unknown character relative to the least likely piece.
 constexpr double kUnknownWordPenalty = 10;
 
+/// `text` with runs of spaces replaced; an empty replacement leaves them.
+std::string with_runs_replaced(std::string_view text, const std::string& replacement) {
+  if (replacement.empty()) return std::string(text);
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t spaces = std::min(text.find_first_not_of(' ', at), text.size()) - at;
+    out += spaces > 1 ? replacement : std::string(1, text[at]);
+    at += std::max<std::size_t>(spaces, 1);
+  }
+  return out;
+}
+
 class WordUnigramScheme final : public Scheme {
  public:
-  WordUnigramScheme(Vocabulary vocabulary, std::string model, SentenceFrame frame)
-      : Scheme(std::move(vocabulary)), frame_(std::move(frame)), model_(std::move(model)) {
+  WordUnigramScheme(Vocabulary vocabulary, std::string model, WordUnigramOptions options)
+      : Scheme(std::move(vocabulary)), options_(std::move(options)), model_(std::move(model)) {
     const auto processor = load_sentencepiece(model_, kModelName);  // checks the table, too
     normalisations_ = Normalisations(normalisation_table(model_));
     double least = 0;
@@ -30,10 +47,9 @@ class WordUnigramScheme final : public Scheme {
       const std::string& piece = processor->IdToPiece(id);
       if (id >= this->vocabulary().size() || this->vocabulary().piece(id) != piece)
         fail(kModelName, ": its piece ", id, " is not that of the vocabulary");
-      if (processor->IsControl(id) || processor->IsUnknown(id)) continue;
       const double score = processor->GetScore(id);
-      pieces_.push_back({piece, id, score});
       least = std::min(least, score);
+      if (!processor->IsControl(id) && !processor->IsUnknown(id)) pieces_.push_back({piece, id, score});
     }
     std::ranges::sort(pieces_, {}, &Piece::text);
     unknown_ = {"", processor->unk_id(), least - kUnknownWordPenalty};
@@ -43,18 +59,8 @@ class WordUnigramScheme final : public Scheme {
   }
 
   std::vector<std::int32_t> encode(const std::string& line) const override {
-    std::vector<std::int32_t> ids;
-    std::string word;
-    const std::string text = normalised(line);
-    for (const std::string_view character : characters(text)) {
-      const bool ends = is_white_space(code_point(character));
-      if (ends || character == kSpaceSymbol) encode_part(std::exchange(word, {}), ids);
-      if (ends) continue;
-      if (word.empty()) word = kSpaceSymbol;
-      if (character != kSpaceSymbol) word += character;
-    }
-    encode_part(word, ids);
-    return ids;
+    return encode_with_masks(vocabulary(), line, options_.mask_strips,
+                             [&](const std::string& text, auto& ids) { encode_text(normalised(text), ids); });
   }
 
   std::string decode(std::span<const std::int32_t> ids) const override {
@@ -68,11 +74,15 @@ class WordUnigramScheme final : public Scheme {
     return piece.starts_with(kSpaceSymbol);
   }
 
-  const SentenceFrame* frame() const override { return &frame_; }
+  const SentenceFrame* frame() const override { return &options_.frame; }
   std::string_view sentencepiece() const override { return model_; }
   Json settings() const override {
     Json json;
-    add_frame(json, frame_);
+    add_frame(json, options_.frame);
+    // Left out where they are T5's, whose files and digests are older.
+    for (const auto& [name, flag] : kFlags)
+      if (options_.*flag) json[name] = true;
+    if (!options_.run_of_spaces.empty()) json[kRunOfSpaces] = options_.run_of_spaces;
     return json;
   }
 
@@ -88,7 +98,22 @@ class WordUnigramScheme final : public Scheme {
       for (const std::string_view character : characters(grapheme))
         text += normalisations_.find(character).value_or(character);
     }
-    return replace_invalid_utf8(text);  // of a table that cuts characters
+    text = replace_invalid_utf8(text);  // of a table that cuts characters
+    return with_runs_replaced(options_.strips_end ? without_white_space_at_end(text) : text,
+                              options_.run_of_spaces);
+  }
+
+  void encode_text(const std::string& text, std::vector<std::int32_t>& ids) const {
+    std::string word;
+    for (const std::string_view character : characters(text)) {
+      const bool ends = !options_.only_spaces_split && is_white_space(code_point(character)),
+                 begins = character == kSpaceSymbol || (!ends && character == " ");
+      if (ends || begins) encode_part(std::exchange(word, {}), ids);
+      if (ends) continue;
+      if (word.empty()) word = kSpaceSymbol;
+      if (!begins) word += character;
+    }
+    encode_part(word, ids);
   }
 
   struct Piece {
@@ -138,7 +163,7 @@ class WordUnigramScheme final : public Scheme {
     std::reverse(ids.begin() + static_cast<std::ptrdiff_t>(first), ids.end());
   }
 
-  SentenceFrame frame_;
+  WordUnigramOptions options_;
   std::string model_;
   Normalisations normalisations_{std::string_view()};
   std::vector<Piece> pieces_;  ///< that text can be cut into, sorted
@@ -147,14 +172,19 @@ class WordUnigramScheme final : public Scheme {
 
 }  // namespace
 
-SchemePtr make_word_unigram_scheme(Vocabulary vocabulary, std::string model, SentenceFrame frame) {
-  return std::make_shared<WordUnigramScheme>(std::move(vocabulary), std::move(model), std::move(frame));
+SchemePtr make_word_unigram_scheme(Vocabulary vocabulary, std::string model, WordUnigramOptions options) {
+  return std::make_shared<WordUnigramScheme>(std::move(vocabulary), std::move(model), std::move(options));
 }
 
 SchemePtr make_word_unigram_scheme(Vocabulary vocabulary, std::string model, const Json& settings,
                                    const std::string& name) {
-  SentenceFrame frame = frame_of_settings(settings, vocabulary, name + "/config");
-  return make_word_unigram_scheme(std::move(vocabulary), std::move(model), std::move(frame));
+  WordUnigramOptions options;
+  options.frame = frame_of_settings(settings, vocabulary, name + "/config");
+  for (const auto& [field, flag] : kFlags) options.*flag = settings.value(field, false);
+  options.run_of_spaces = settings.value(kRunOfSpaces, "");
+  if (const std::string& run = options.run_of_spaces; !run.empty() && run != " " && run != kSpaceSymbol)
+    fail(name, "/config: ", kRunOfSpaces, ": wanted a space or U+2581, got \"", escaped(run, 100), '"');
+  return make_word_unigram_scheme(std::move(vocabulary), std::move(model), std::move(options));
 }
 
 }  // namespace heed::text

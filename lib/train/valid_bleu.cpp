@@ -16,7 +16,8 @@ namespace {
 constexpr std::int64_t kTokensPerBatch = 1024;
 
 std::vector<TokenIds> translate(const Model<float>& model, const PackedWeights<float>& weights,
-                                const Corpus& corpus, std::span<const std::int64_t> sentences) {
+                                const Corpus& corpus, std::span<const std::int64_t> sentences,
+                                std::int32_t first) {
   Tape<float> tape;
   Pass<float> pass(tape, model.parameters);
   const Encoded<float> memory = encode_sources(model, pass, corpus, sentences);
@@ -31,6 +32,7 @@ std::vector<TokenIds> translate(const Model<float>& model, const PackedWeights<f
   };
   BeamOptions beam;
   beam.special = model.searched();
+  beam.first = first;
   beam.scored = false;
   std::vector<TokenIds> translations;
   for (std::vector<Hypothesis>& best : beam_search(next, limits, beam)) {
@@ -58,7 +60,8 @@ BleuScorer make_bleu_scorer(const Model<float>& model, const Corpus& validation,
           if (stop) return;
           const auto at = static_cast<std::size_t>(i);
           const std::vector<std::int64_t>& sentences = batches[cuts[me] + at].shards.front();
-          const std::vector<TokenIds> translations = translate(model, weights, validation, sentences);
+          const std::vector<TokenIds> translations =
+              translate(model, weights, validation, sentences, target.first());
           for (std::size_t k = 0; k < sentences.size(); ++k) {
             const std::string& reference = validation.reference[static_cast<std::size_t>(sentences[k])];
             text::add_to(sums[at], bleu.compare(target.decode(translations[k]), std::span(&reference, 1)));

@@ -9,7 +9,8 @@
 
 namespace heed {
 
-/// All arguments must outlive the scorer. The ranks divide the text.
+/// All arguments must outlive the scorer. The ranks divide the text. Translations begin with target.first(),
+/// as those of decode do.
 BleuScorer make_bleu_scorer(const Model<float>& model, const Corpus& validation,
                             const text::Tokenizer& target, int threads, Exchange& exchange = alone());
 

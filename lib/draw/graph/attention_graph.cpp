@@ -21,7 +21,7 @@ std::size_t add_dot_product(Graph& graph, const ModelShapes& model, const std::s
   auto node = graph.add("matmul: Q K\u1d40", Kind::attention, {scores}, {inputs[0], inputs[1]});
   if (model.text("score_scale") != "1") node = graph.add("scale: / \u221ad_k", Kind::other, {}, {node});
   const std::string positions = cross ? "" : model.text("positions");
-  if (positions == "relative_buckets") {
+  if (positions.ends_with("buckets")) {
     // The layers of a stack share the table of its first.
     const std::string table = scope.substr(0, scope.find('/')) + "/relative_bias/weight";
     node = graph.add("add the bias of the distance", Kind::other, {model.shape(table)}, {node});
@@ -70,8 +70,12 @@ Graph multi_head_graph(const ModelShapes& model, const std::string& scope) {
         graph.add("linear: " + name, Kind::linear, {model.shape(scope + "/" + name + "/weight")}, {input});
     if (model.has(scope + "/" + name + "_norm/gamma"))
       node = graph.add("RMS norm", Kind::norm, {"of each head"}, {node});
-    if (name != "value" && !cross && model.text("positions").starts_with("rotary"))
-      node = graph.add("rotate", Kind::other, {"by position"}, {node});
+    if (name != "value" && !cross && model.text("positions").starts_with("rotary")) {
+      const std::string turned = model.text("d_rotary");  // stated where it is not the whole head
+      node = graph.add("rotate", Kind::other,
+                       {concat("by position", turned.empty() ? "" : concat(", first ", turned, " features"))},
+                       {node});
+    }
     projected.push_back(node);
   }
   const auto context =

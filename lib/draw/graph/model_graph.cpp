@@ -27,12 +27,13 @@ bool has_stack(const ModelShapes& model, const std::string& side) {
   return model.has(side + "/layer_0/self_attention/query/weight") || is_recurrent(model, side + "/layer_0");
 }
 
-/// Positions are told apart by the beginning of their word (nn/positional_encoding.h).
+/// Positions are told apart by the beginning and the end of their word (nn/positional_encoding.h).
 bool are_added(const std::string& positions) {
-  return positions == "learned" || positions.starts_with("sinusoidal");
+  return positions.starts_with("learned") || positions.starts_with("sinusoidal");
 }
 bool act_within_attention(const std::string& positions) {
-  return !positions.empty() && positions != "none" && !are_added(positions);
+  return !positions.empty() && positions != "none" &&
+         (!are_added(positions) || positions.ends_with("buckets"));
 }
 
 }  // namespace
@@ -77,10 +78,16 @@ class Stack {
     const std::string positions = model_.text("positions");
     if (are_added(positions)) put("add positions", Kind::other, {positions});
     if (model_.has(side_ + "/embedding_norm/gamma")) norm();
+    const std::string projection = side_ + "/embedding_projection/weight";
+    if (model_.has(projection)) put("linear", Kind::linear, {model_.shape(projection)});
   }
 
   /// The layer at `scope`; returns the node of its cross-attention, if it has one.
   std::optional<std::size_t> layer(const std::string& scope) {
+    const std::string parallel = model_.text("parallel_residual");  // stated where it is not "no"
+    read_ = parallel.empty() ? std::nullopt : top_;
+    shares_norm_ = parallel == "one_norm";
+    is_normed_ = false;
     if (is_recurrent(model_, scope)) {
       const std::string shape = model_.shape(scope + "/recurrence/forget/weight");
       sublayer("recurrence", Kind::linear, {"candidate, forget gate:", shape, "ReLU of the cell"});
@@ -114,8 +121,9 @@ class Stack {
   void words(const std::string& result) {
     std::string size = model_.text("target_vocab_size");
     if (size.empty()) size = std::to_string(model_.size(side_ + "/embedding/weight", 0));
+    const std::int64_t transformed = model_.size("masked_word/inner/weight", 1);
     put("linear to words", Kind::linear,
-        {concat(model_.text("d_model"), " \u00d7 ", size,
+        {concat(transformed > 0 ? std::to_string(transformed) : model_.text("d_model"), " \u00d7 ", size,
                 model_.text("tied") == "none" ? "" : ", shared with the embedding")});
     put("softmax", Kind::other);
     put(result, Kind::data, {concat("[", size, "]")});
@@ -166,9 +174,13 @@ class Stack {
       pooled_state();
     }
     if (!model_.has("encoder/pooler/weight")) return;
-    const bool relu = model_.text("pooler_activation") == "relu";  // stated where it is not tanh
-    put(relu ? "pooler: ReLU of a linear layer" : "pooler: tanh of a linear layer", Kind::linear,
-        {model_.shape("encoder/pooler/weight")});
+    const std::string f = model_.text("pooler_activation");  // stated where it is not tanh
+    put(concat("pooler: ",
+               f == "relu"   ? "ReLU"
+               : f == "gelu" ? "GELU"
+                             : "tanh",
+               " of a linear layer"),
+        Kind::linear, {model_.shape("encoder/pooler/weight")});
   }
 
   void pooled_state() {
@@ -178,11 +190,16 @@ class Stack {
 
   /// x + sublayer(norm(x)), norm(x + sublayer(x)), or the same without the sum or the norm.
   std::size_t sublayer(const std::string& title, Kind kind, std::vector<std::string> lines) {
-    const std::size_t input = *top_;
+    const std::size_t sum = *top_;
+    if (read_) top_ = read_;
     const std::string place = model_.text("norm");
-    if (place == "pre") norm();
+    if (place == "pre" && !is_normed_) norm();
+    if (shares_norm_) {
+      read_ = top_;
+      is_normed_ = true;
+    }
     const std::size_t node = put(title, kind, std::move(lines));
-    if (model_.flag("residual", true)) graph_.connect(input, put("add", Kind::other), Flow::skip);
+    if (model_.flag("residual", true)) graph_.connect(sum, put("add", Kind::other), Flow::skip);
     if (place == "post") norm();
     return node;
   }
@@ -193,11 +210,14 @@ class Stack {
     if (const std::string grouped = model_.text("n_kv_heads"); !grouped.empty())
       lines.push_back(concat(grouped, " heads of keys and values"));
     const std::string positions = model_.text("positions");
-    if (act_within_attention(positions) && !scope.ends_with("cross_attention")) lines.push_back(positions);
+    if (act_within_attention(positions) && !scope.ends_with("cross_attention")) {
+      const std::string turned = model_.text("d_rotary");  // stated where it is not the whole head
+      lines.push_back(concat(positions, turned.empty() ? "" : concat(", first ", turned, " features")));
+    }
     return sublayer(title, Kind::attention, std::move(lines));
   }
 
-  void norm() { put(model_.text("norm_kind") == "rms" ? "RMS norm" : "layer norm", Kind::norm); }
+  void norm() { put(model_.text("norm_kind").starts_with("rms") ? "RMS norm" : "layer norm", Kind::norm); }
   std::string activation_name() const {
     const std::string name = model_.text("activation");  // stated where it is not the ReLU
     return name.empty() ? "ReLU" : name;
@@ -207,6 +227,10 @@ class Stack {
   Graph& graph_;
   std::string side_;
   std::optional<std::size_t> top_;
+  /// What all sublayers of a layer read in parallel; none: each reads the sum so far.
+  std::optional<std::size_t> read_;
+  bool shares_norm_ = false,
+       is_normed_ = false;  ///< in parallel: one norm for all, and whether read_ is its output
 };
 
 /// The stacks that the model has: both, or an encoder or a decoder alone.

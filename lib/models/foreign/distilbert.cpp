@@ -118,6 +118,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   Requirements require(fields_of(config), reasons);
   want_encoder(require, heads, "relu");
   require.want("norm_epsilon", {kNormEpsilon});
+  require.want("embedding_width=0");
   if (!heads.classes) require.want("pooler=false");
   const std::string activation = require.word("activation", kExportedActivations);
   if (!reasons.empty()) return std::nullopt;

@@ -64,8 +64,9 @@ ForeignModel finish_encoder(
   return found;
 }
 
-void want_encoder(Requirements& require, const EncoderHeads& heads, const char* pooler_activation) {
-  require.want("positions=learned norm=post");
+void want_encoder(Requirements& require, const EncoderHeads& heads, const char* pooler_activation,
+                  const char* positions) {
+  require.want(concat("positions=", positions, " norm=post"));
   require.want_classic_layers();
   require.want("final_norm=by_norm|no embedding_scale=1 score_scale=1/sqrt_d_head embedding_norm=true");
   if (heads.words) require.want("word_transform=true output_bias=true");

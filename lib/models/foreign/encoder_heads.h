@@ -37,7 +37,8 @@ ForeignModel finish_encoder(
     const SpecialIds& special,
     const std::function<Mappings(const EncoderOnlyConfig&, const EncoderHeads&)>& mappings);
 /// Requires the layers common to the family, and the config that these heads need.
-void want_encoder(Requirements& require, const EncoderHeads& heads, const char* pooler_activation);
+void want_encoder(Requirements& require, const EncoderHeads& heads, const char* pooler_activation,
+                  const char* positions = "learned");
 /// Completes an export: special ids, names of classes, and the modules for sentence embeddings.
 /// `pooler_dropout`: whether transformers applies dropout before the pooler in training; no field states it,
 /// so another choice is lost, with a note.

@@ -13,6 +13,7 @@
 #include "models/foreign/generation.h"
 #include "models/model_file.h"
 #include "nn/positional_encoding.h"
+#include "text/bounded_json.h"
 #include "text/foreign_sentencepiece.h"
 #include "text/foreign_tokenizer.h"
 #include "text/unicode.h"
@@ -237,11 +238,11 @@ text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const Spec
                 escaped(source.path()), notes);
 }
 
-SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos) {
+SpecialIds decoder_ids(ConfigFields& config, const DefaultIds& otherwise) {
   SpecialIds special = kNoSpecialIds;
-  special.bos = config.id("bos_token_id", bos);
-  special.eos = config.id("eos_token_id", eos);
-  special.pad = config.id("pad_token_id");
+  special.bos = config.id("bos_token_id", otherwise.bos);
+  special.eos = config.id("eos_token_id", otherwise.eos);
+  special.pad = config.id("pad_token_id", otherwise.pad);
   if (special.pad == special.bos || special.pad == special.eos)
     special.pad = SpecialIds::kAbsent;  // it only says what fills rows
   config.without_effect(
@@ -260,10 +261,9 @@ void state_decoder_ids(const SpecialIds& special, Json& config) {
 }
 
 ForeignModel finish_decoder(const Source& source, ConfigFields& fields, DecoderOnlyConfig config,
-                            std::int32_t bos, std::int32_t eos, const std::string& table,
-                            const std::string& prefix, Mappings (*mappings)(const DecoderOnlyConfig&)) {
+                            const DefaultIds& ids, const DecoderNames& names, MakeMappings mappings) {
   ForeignModel found;
-  const SpecialIds special = decoder_ids(fields, bos, eos);
+  const SpecialIds special = decoder_ids(fields, ids);
   if (const std::string ends =
           more_ends_of(source, fields, special.eos, config.target_vocab_size, found.notes);
       !ends.empty()) {
@@ -272,10 +272,10 @@ ForeignModel finish_decoder(const Source& source, ConfigFields& fields, DecoderO
   }
   fields.finish();
   check_config(config);
-  if (config.tied != "none" && !source.tied(kWordScores, table, prefix)) {
+  if (config.tied != "none" && !source.tied(names.scores, names.table, names.prefix)) {
     config.tied = "none";
-    found.notes.push_back(
-        concat(kWordScores, " differs from ", table.substr(prefix.size()), ": they are not tied"));
+    found.notes.push_back(concat(names.scores, " differs from ", names.table.substr(names.prefix.size()),
+                                 ": they are not tied"));
   }
   found.config_json = to_json(config);
   found.mappings = mappings(config);
@@ -283,13 +283,14 @@ ForeignModel finish_decoder(const Source& source, ConfigFields& fields, DecoderO
   return found;
 }
 
-void finish_decoder(const LoadedModel& loaded, const DecoderOnlyConfig& config, const std::string& table,
-                    Mappings (*mappings)(const DecoderOnlyConfig&), Exported& out) {
-  const bool has_table = config.tied != "none", is_scaled = config.embedding_scale != "1";
+void finish_decoder(const LoadedModel& loaded, const DecoderOnlyConfig& config, const DecoderNames& names,
+                    MakeMappings mappings, Exported& out, bool has_scale) {
+  const bool has_table = config.tied != "none", is_scaled = !has_scale && config.embedding_scale != "1";
   out.mappings = mappings(config);
-  if (is_scaled) out.factors[table] = static_cast<float>(std::sqrt(static_cast<double>(config.d_model)));
+  if (is_scaled)
+    out.factors[names.table] = static_cast<float>(std::sqrt(static_cast<double>(config.d_model)));
   if (is_scaled && has_table)
-    out.mappings.same(kWordScores, {config.target_vocab_size, config.d_model}, "decoder/embedding/weight");
+    out.mappings.same(names.scores, {config.target_vocab_size, config.d_model}, "decoder/embedding/weight");
   out.config["tie_word_embeddings"] = has_table && !is_scaled;
   state_decoder_ids(loaded.target.special(), out.config);
   state_ends(search_settings_of(loaded.origin).value_or(SearchSettings{}), loaded.target.special().eos,
@@ -323,6 +324,24 @@ void state_same(const std::vector<SameField>& list, const std::vector<Field>& co
     std::visit([&](const auto* value) { out[same.theirs] = *value; }, field_named(config, same.ours).value);
 }
 
+void read_embedding_dropout(ConfigFields& fields, const char* name, DecoderOnlyConfig& config) {
+  const double dropout = fields.real(name, 0);
+  if (dropout < 0) fields.refuse(name, "at least 0");
+  config.embedding_dropout = dropout == config.dropout ? -1 : dropout;
+}
+
+void state_embedding_dropout(const DecoderOnlyConfig& config, const char* name, Json& out) {
+  out[name] = config.embedding_dropout < 0 ? config.dropout : config.embedding_dropout;
+}
+
+std::string origin_kind(const LoadedModel& loaded) {
+  if (loaded.origin.empty()) return "";
+  const Json origin = text::parse_bounded_json(loaded.origin, "model/origin");
+  return origin.is_object() && origin.contains("kind") && origin["kind"].is_string()
+             ? origin["kind"].get<std::string>()
+             : "";
+}
+
 Json Requirements::value_of(const std::string& field) const {
   return std::visit([](const auto* value) { return Json(*value); }, field_named(config_, field).value);
 }
@@ -354,7 +373,7 @@ void Requirements::want_classic_layers(const char* attention_biases) {
   const std::int64_t n_heads = value_of("n_heads");
   want("norm_kind=layer");
   want(concat("attention_bias=", attention_biases));
-  want("residual=true gated=false feed_forward_bias=true qk_norm=false logit_scale=1.0");
+  want("residual=true gated=false feed_forward_bias=true qk_norm=false logit_scale=1.0 parallel_residual=no");
   want("d_head", {0, value_of("d_model").get<std::int64_t>() / n_heads});
   want("n_kv_heads", {0, n_heads});
   want("sliding_window=0");

@@ -142,21 +142,29 @@ std::optional<text::Tokenizer> own_vocabulary(const Source& source, std::int64_t
 /// A tokenizer that a family has read itself, fitted to these rows and special ids.
 text::Tokenizer fitted(const text::Tokenizer& tokenizer, std::int64_t rows, const SpecialIds& special,
                        const std::string& where, std::vector<std::string>& notes);
-/// bos, eos and pad of a decoder alone: bos_token_id, eos_token_id, pad_token_id, with defaults for the first
-/// two. Of several eos the first; the others are more_ends_of() (generation.h).
-SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos);
+/// Special ids of a family's models if config.json has none.
+struct DefaultIds {
+  std::int32_t bos = SpecialIds::kAbsent, eos = SpecialIds::kAbsent, pad = SpecialIds::kAbsent;
+};
+/// bos, eos and pad of a decoder alone: bos_token_id, eos_token_id, pad_token_id. Of several eos the first; the
+/// others are more_ends_of() (generation.h).
+SpecialIds decoder_ids(ConfigFields& config, const DefaultIds& otherwise);
 /// Writes those ids that are present as fields of config.json.
 void state_decoder_ids(const SpecialIds& special, Json& config);
-/// Completes the import of a decoder alone whose fields but special ids have been read. `table`: its embeddings,
-/// of which lm_head.weight may be a copy; `prefix`: of the table's name, which a file may lack; `bos` and `eos`:
-/// if config.json has none.
+/// The names of a decoder alone.
+struct DecoderNames {
+  std::string table;                 ///< of its embeddings
+  std::string prefix;                ///< of that name, which a file may lack
+  std::string scores = kWordScores;  ///< may be a copy of the table
+};
+using MakeMappings = Mappings (*)(const DecoderOnlyConfig&);
+/// Completes the import of a decoder alone whose fields but special ids have been read.
 ForeignModel finish_decoder(const Source& source, ConfigFields& fields, DecoderOnlyConfig config,
-                            std::int32_t bos, std::int32_t eos, const std::string& table,
-                            const std::string& prefix, Mappings (*mappings)(const DecoderOnlyConfig&));
-/// Completes its export: mappings, ties, special ids and ends. The embedding scale, which other programs do not
-/// have, is multiplied into the table; the output scores then use the table without the scale.
-void finish_decoder(const LoadedModel& loaded, const DecoderOnlyConfig& config, const std::string& table,
-                    Mappings (*mappings)(const DecoderOnlyConfig&), Exported& out);
+                            const DefaultIds& ids, const DecoderNames& names, MakeMappings mappings);
+/// Completes its export: mappings, ties, special ids and ends. The embedding scale, unless the family `has_scale`,
+/// is multiplied into the table; the output scores then use the table without the scale.
+void finish_decoder(const LoadedModel& loaded, const DecoderOnlyConfig& config, const DecoderNames& names,
+                    MakeMappings mappings, Exported& out, bool has_scale = false);
 /// A field of config.json, and the field of heed's config that holds the same number or flag.
 struct SameField {
   const char* theirs;
@@ -166,6 +174,14 @@ struct SameField {
 /// Imports and exports the fields of such a list; `config`: fields_of() the config.
 void read_same(const std::vector<SameField>& list, ConfigFields& fields, const std::vector<Field>& config);
 void state_same(const std::vector<SameField>& list, const std::vector<Field>& config, Json& out);
+
+/// Reads a field with the dropout on the embeddings, 0 if missing, and writes it. heed's -1, the dropout of
+/// the layers, which must have been read before, is no value of theirs.
+void read_embedding_dropout(ConfigFields& fields, const char* name, DecoderOnlyConfig& config);
+void state_embedding_dropout(const DecoderOnlyConfig& config, const char* name, Json& out);
+
+/// What a model was imported as (ForeignModel::kind), perhaps fine-tuned since; empty: it was not imported.
+std::string origin_kind(const LoadedModel& loaded);
 
 /// The requirements of an export on the fields of a config: collects the reasons why not, field by field.
 class Requirements {

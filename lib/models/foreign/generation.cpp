@@ -90,7 +90,7 @@ void state_ends(const SearchSettings& search, std::int32_t eos, Json& config) {
 }
 
 SearchSettings generation_of(const Source& source, ConfigFields& config, const SpecialIds& target,
-                             std::int64_t rows, std::vector<std::string>& notes) {
+                             std::int64_t rows, std::vector<std::string>& notes, std::int32_t forced_eos) {
   ConfigFields apart = generation_fields(source, config);
   ConfigFields& fields = source.file("generation_config.json").empty() ? config : apart;
   config.without_effect("forced_eos_token_id bad_words_ids renormalize_logits max_new_tokens");
@@ -114,8 +114,12 @@ SearchSettings generation_of(const Source& source, ConfigFields& config, const S
   settings.seeks_best = early.is_null() || early == Json(false);
   if (!settings.seeks_best && early != Json(true))
     notes.push_back("early_stopping = " + early.dump() + " is taken for true");
-  const std::int32_t forced = fields.id("forced_eos_token_id", SpecialIds::kAbsent);
+  if (&fields == &apart || config.states_null("forced_eos_token_id")) forced_eos = SpecialIds::kAbsent;
+  const std::int32_t forced = fields.id("forced_eos_token_id", forced_eos);
   settings.forced_eos = forced != SpecialIds::kAbsent && forced == target.eos;
+  const std::int32_t first = fields.id("forced_bos_token_id", SpecialIds::kAbsent);
+  if (first >= rows) fields.refuse("forced_bos_token_id", concat("an id below the vocabulary's ", rows));
+  settings.first_token = first;
   settings.renormalized = fields.flag("renormalize_logits", false);
   settings.more_ends = ends_of(config, apart, target.eos, rows, notes);
 
@@ -140,7 +144,6 @@ SearchSettings generation_of(const Source& source, ConfigFields& config, const S
     if (fields.has(name) && !fields.get(name).empty())
       notes.push_back(concat(name, ": heed searches without it"));
   for (const char* name : {"sequence_bias", "force_words_ids", "constraints"}) fields.expect(name, {});
-  if (fields.has("forced_bos_token_id")) fields.refuse("forced_bos_token_id", "");
   config.merge(apart);
   return settings;
 }
@@ -161,6 +164,7 @@ std::string generation_json(const SearchSettings& search, const SpecialIds& targ
   json["bad_words_ids"] = never;
   if (search.max_length > 0) json["max_length"] = search.max_length + 1;
   if (search.forced_eos) json["forced_eos_token_id"] = target.eos;
+  if (search.first_token != SpecialIds::kAbsent) json["forced_bos_token_id"] = search.first_token;
   if (search.renormalized) json["renormalize_logits"] = true;
   return json.dump(2) + "\n";
 }

@@ -13,8 +13,11 @@ namespace heed::foreign {
 
 /// Settings that heed's search does not support give a note; ids that may not be produced, other than pad and
 /// bos of `target`, are a reason not to import. `rows`: size of the target's vocabulary.
+/// `forced_eos`: the class's default of forced_eos_token_id, which counts where there is no
+/// generation_config.json.
 SearchSettings generation_of(const Source& source, ConfigFields& config, const SpecialIds& target,
-                             std::int64_t rows, std::vector<std::string>& notes);
+                             std::int64_t rows, std::vector<std::string>& notes,
+                             std::int32_t forced_eos = SpecialIds::kAbsent);
 
 /// All ids that end a text, by config.json and generation_config.json, except `eos`:
 /// SearchSettings::more_ends. Too many of them are a reason not to import, and so are ids in

@@ -88,7 +88,7 @@ ForeignModel describe(const Source& source) {
   ConfigFields fields = source.config();
   fields.without_effect_in_any_model();
   const DecoderOnlyConfig config = config_of(fields);
-  ForeignModel found = finish_decoder(source, fields, config, 50256, 50256, kTable, kPrefix, mappings_of);
+  ForeignModel found = finish_decoder(source, fields, config, {50256, 50256}, {kTable, kPrefix}, mappings_of);
   found.kind = "GPT-2";
   found.formulas = {{"activation", config.activation}, {"norm_epsilon", concat(config.norm_epsilon)}};
   return found;
@@ -112,7 +112,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
                 {"embd_pdrop", config.embedding_dropout < 0 ? config.dropout : config.embedding_dropout},
                 {"scale_attn_weights", config.score_scale != "1"}};
   state_same(kSame, fields_of(config), out.config);
-  finish_decoder(loaded, config, kTable, mappings_of, out);
+  finish_decoder(loaded, config, {kTable, kPrefix}, mappings_of, out);
   return out;
 }
 

@@ -88,6 +88,16 @@ void Mappings::linear(const std::string& source, const std::string& scope, std::
   if (bias) same(source + ".bias", {d_out}, scope + "/bias");
 }
 
+void Mappings::stacked(const std::string& source, std::int64_t d_in, const std::string& scope,
+                       const std::vector<std::pair<const char*, std::int64_t>>& parts) {
+  std::int64_t rows = 0, first = 0;
+  for (const auto& [name, d_out] : parts) rows += d_out;
+  for (const auto& [name, d_out] : parts) {
+    add({source, {rows, d_in}, concat(scope, name, "/weight"), true, 0, {{first, first + d_out}}});
+    first += d_out;
+  }
+}
+
 void Mappings::norm(const std::string& source, const std::string& scope, std::int64_t d, bool beta) {
   same(source + ".weight", {d}, scope + "/gamma");
   if (beta) same(source + ".bias", {d}, scope + "/beta");

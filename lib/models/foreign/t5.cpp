@@ -160,7 +160,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
       "attention_bias=none score_scale=1 decoder_start=bos decoder_past=attention tied=all|none");
   if (!scales_embeddings) require.want("embedding_scale=1");
   require.want("logit_scale", scales_embeddings ? std::vector<Json>{1.0} : std::vector<Json>{1.0, scale});
-  require.want("residual=true embedding_norm=false feed_forward_bias=false output_bias=false qk_norm=false");
+  require.want("residual=true parallel_residual=no embedding_norm=false feed_forward_bias=false");
+  require.want("output_bias=false qk_norm=false");
   require.want("n_kv_heads", {0, config.n_heads});
   require.want("sliding_window=0");
   require.want("decoder_d_ff", {0, config.d_ff});

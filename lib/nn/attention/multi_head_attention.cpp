@@ -61,7 +61,7 @@ Var<T> compared(const Scope<T>& scope, const std::string& part, Var<T> x, const 
   const Continuation* at = scope.pass().continuation;
   const std::vector<std::int32_t> position =
       positions_of(rows, at ? at->lengths : std::span<const std::int64_t>());
-  x = rotate(x, turns, scope.tape().arena().template keep<std::int32_t>(position));
+  x = rotate(x, turns, scope.tape().arena().template keep<std::int32_t>(position), x.cols() / heads);
   return scope.name("rotated_" + part, x, rows, heads);
 }
 

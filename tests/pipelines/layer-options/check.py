@@ -56,3 +56,11 @@ with h5py.File("saliency.h5") as file:
     scores = file["saliency/scores"][()]
     assert np.isfinite(scores).all() and abs(scores).max() > 0
     print("saliency is there")
+
+# In parallel, what a layer gives is its input and what both sublayers make of it.
+with h5py.File("parallel_values.h5") as file:
+    value = {name: file[f"decoder/{name}/values"][()] for name in (
+        "embedded", "layer_0/self_attention/output", "layer_0/feed_forward/output", "layer_0/output")}
+    found = value.pop("layer_0/output")
+    assert abs(sum(value.values()) - found).max() < 1e-5 and not np.allclose(found, value["embedded"])
+    print("in parallel both are added")

@@ -206,12 +206,18 @@ BOOST_AUTO_TEST_CASE(rotary_positions) {
   const std::vector<std::int32_t> position{0, 4, 2};
   OpCheck check;
   check.input(3, 10);
-  check.run([&](auto v) { return rotate(v[0].tape().columns(v[0], 2, 8), {turns.data(), 5, 4}, position); });
+  check.run([&](auto v) {
+    return rotate(v[0].tape().columns(v[0], 2, 8), {turns.data(), 5, 4}, position, 4);
+  });
+  check.run([&](auto v) {
+    return rotate(v[0], {turns.data(), 5, 4}, position, 5);
+  });  // one of five does not turn
   Tape<double> tape;
   const std::vector<double> x(12, 1.0);
   const std::vector<std::int32_t> beyond{0, 1, 5};
-  BOOST_CHECK_THROW(rotate(tape.constant({x.data(), 3, 4}), {turns.data(), 5, 4}, beyond), Error);
-  BOOST_CHECK_THROW(rotate(tape.constant({x.data(), 2, 6}), {turns.data(), 5, 4}, position), Error);
+  BOOST_CHECK_THROW(rotate(tape.constant({x.data(), 3, 4}), {turns.data(), 5, 4}, beyond, 4), Error);
+  BOOST_CHECK_THROW(rotate(tape.constant({x.data(), 2, 6}), {turns.data(), 5, 4}, position, 4), Error);
+  BOOST_CHECK_THROW(rotate(tape.constant({x.data(), 3, 4}), {turns.data(), 5, 4}, position, 2), Error);
 }
 
 BOOST_AUTO_TEST_CASE(grouped_heads_with_bias_and_window) {

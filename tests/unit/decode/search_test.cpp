@@ -120,6 +120,44 @@ BOOST_AUTO_TEST_CASE(hypotheses_begin_as_they_are_given_to) {
   }
 }
 
+/// A first token that is forced costs nothing; otherwise it is as if it began a prefix, and a prefix follows
+/// it.
+BOOST_AUTO_TEST_CASE(a_first_token_is_certain) {
+  for (const std::int64_t width : {1, 3}) {
+    Language language, other_language;
+    BeamOptions beam;
+    beam.beam = beam.n_best = width;
+    beam.length_penalty = 0;
+    beam.scored = false;
+    beam.prefixes = {{8}, {8, 4}, {8}};
+    const auto as_prefix = beam_search(other_language.step(), kLengths, beam);
+    beam.first = 8;
+    beam.prefixes = {{}, {4}, {}};
+    const auto found = beam_search(language.step(), kLengths, beam);
+    for (std::size_t s = 0; s < kLengths.size(); ++s) {
+      BOOST_REQUIRE_EQUAL(found[s].size(), as_prefix[s].size());
+      for (std::size_t i = 0; i < found[s].size(); ++i) {
+        BOOST_TEST(found[s][i].ids == as_prefix[s][i].ids, boost::test_tools::per_element());
+        BOOST_CHECK_EQUAL(found[s][i].token_log_probability.front(), 0);
+        if (width > 1)
+          BOOST_CHECK_SMALL(found[s][i].score - as_prefix[s][i].score +
+                                log_probability(static_cast<std::int64_t>(s), {}, 8),
+                            1e-5);
+      }
+    }
+  }
+  Language language;
+  SampleOptions draws;
+  draws.samples = 4;
+  draws.first = 8;
+  for (const auto& list : sample(language.step(), kLengths, draws)) {
+    for (const Hypothesis& h : list) {
+      BOOST_CHECK_EQUAL(h.ids.front(), 8);
+      BOOST_CHECK_EQUAL(h.token_log_probability.front(), 0);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_beam_of_one_is_greedy) {
   Language language;
   const auto found = beam_search(language.step(), kLengths, BeamOptions{});

@@ -44,6 +44,15 @@ EncoderOnlyConfig like_bert(const std::string& pooling = "") {
   return c;
 }
 
+/// As ELECTRA has it.
+EncoderOnlyConfig like_electra(const std::string& pooling = "") {
+  EncoderOnlyConfig c = like_bert(pooling);
+  c.embedding_width = 4;
+  c.embedding_scale = "1";
+  c.pooler_activation = "gelu";
+  return c;
+}
+
 /// kSource in two segments.
 PackedTokens of_two_types() {
   PackedTokens tokens = kSource;
@@ -97,15 +106,17 @@ BOOST_AUTO_TEST_CASE(gradients_of_all_parameters_classes) {
 BOOST_AUTO_TEST_CASE(gradients_of_what_bert_adds) {
   const PackedTokens source = of_two_types();
   const std::vector<std::int32_t> hidden{7, 4, 9, 8}, labels{2, 0, 1};
-  for (const std::string pooling : {"", "first", "mean"}) {
-    const auto model = build<double>(like_bert(pooling));
-    model->parameters.initialize(9);
-    check_gradients(*model, "key/bias", [&](Pass<double>& pass) {
-      const Encoded<double> encoded = model->encode(pass, source);
-      if (model->classes) return model->class_loss(pass, encoded, labels, 0.1, 0.5).loss * 0.5;
-      const Var<double> states = select_rows<double>({encoded.states}, {{0, 1}, {0, 2}, {0, 7}, {0, 10}});
-      return model->needed_words().loss(pass, states, hidden, 0.1, 0.5).loss * 0.5;
-    });
+  for (const auto& like : {like_bert, like_electra}) {
+    for (const std::string pooling : {"", "first", "mean"}) {
+      const auto model = build<double>(like(pooling));
+      model->parameters.initialize(9);
+      check_gradients(*model, "key/bias", [&](Pass<double>& pass) {
+        const Encoded<double> encoded = model->encode(pass, source);
+        if (model->classes) return model->class_loss(pass, encoded, labels, 0.1, 0.5).loss * 0.5;
+        const Var<double> states = select_rows<double>({encoded.states}, {{0, 1}, {0, 2}, {0, 7}, {0, 10}});
+        return model->needed_words().loss(pass, states, hidden, 0.1, 0.5).loss * 0.5;
+      });
+    }
   }
 }
 
@@ -192,6 +203,12 @@ BOOST_AUTO_TEST_CASE(config_travels_as_json_and_is_checked) {
   BOOST_CHECK_THROW(build<float>(odd), UsageError);
   odd = small("");
   odd.problem_type = "multi_label";
+  BOOST_CHECK_THROW(build<float>(odd), UsageError);
+  odd = like_electra();
+  odd.word_transform = false;  // its states are wider than the table
+  BOOST_CHECK_THROW(build<float>(odd), UsageError);
+  odd = like_electra("first");
+  odd.positions = "sinusoidal";
   BOOST_CHECK_THROW(build<float>(odd), UsageError);
   odd = small("last");
   BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError, [](const Error& e) {

@@ -83,15 +83,18 @@ const std::vector<Mutation> kMutations{
      "distilbert-classes",
      [](Folder& f) { f.tensors.erase("pre_classifier.weight"); },
      {"pre_classifier.weight", "missing"}},
-    {"another type", "gpt2", [](Folder& f) { f.config["model_type"] = "gemma"; }, {"gemma", "gpt2", "llama"}},
+    {"another type",
+     "gpt2",
+     [](Folder& f) { f.config["model_type"] = "gemma2"; },
+     {"gemma2", "gpt2", "llama"}},
     {"no type",
      "gpt2",
      [](Folder& f) { f.config.erase("model_type"); },
-     {"/config.json: model_type is missing; architectures is [\"GPT2LMHeadModel\"]", "gpt2, llama"}},
+     {"/config.json: model_type is missing; architectures is [\"GPT2LMHeadModel\"]", "gpt2, gpt_neox"}},
     {"a type that is no word",
      "gpt2",
      [](Folder& f) { f.config["model_type"] = 3; },
-     {"/config.json: model_type is 3; architectures is", "wanted a model of one of bert"}},
+     {"/config.json: model_type is 3; architectures is", "wanted a model of one of bart"}},
     {"several settings at once",
      "gpt2",
      [](Folder& f) {
@@ -134,6 +137,62 @@ const std::vector<Mutation> kMutations{
            {"rope_type", "default"}, {"rope_theta", 10000}, {"partial_rotary_factor", 0.5}};
      },
      {"partial_rotary_factor is 0.5"}},
+    {"no part of a head that turns",
+     "gpt-neox",
+     [](Folder& f) { f.config["rope_parameters"]["partial_rotary_factor"] = 0.1; },
+     {"rotary_pct is 0.1: no pair of features of a head turns"}},
+    {"heads without end",
+     "gpt-neox",
+     [](Folder& f) {
+       f.config["num_attention_heads"] = f.config["hidden_size"] = 65536;
+       f.config["num_hidden_layers"] = 1000;
+       f.config["rope_parameters"]["partial_rotary_factor"] = 1;
+     },
+     {"num_attention_heads is 65536, wanted at most 1000000 in all layers"}},
+    {"more than a head that turns",
+     "phi",
+     [](Folder& f) { f.config["rope_parameters"]["partial_rotary_factor"] = 1e300; },
+     {"partial_rotary_factor is 1e+300, wanted a share of each head, up to 1"}},
+    {"two opinions on the part that turns",
+     "gpt-neox",
+     [](Folder& f) { f.config["rotary_pct"] = 0.25; },
+     {"rope_parameters", "what rotary_emb_base, rotary_pct and rope_scaling say"}},
+    {"longrope of Phi-3",
+     "phi3",
+     [](Folder& f) {
+       f.config["rope_parameters"]["rope_type"] = "yarn";  // the name in old files
+     },
+     {"rope_parameters.rope_type is \"yarn\", wanted default"}},
+    {"norms of queries and keys of Phi",
+     "phi",
+     [](Folder& f) { f.config["qk_layernorm"] = true; },
+     {"qk_layernorm is true, wanted false"}},
+    {"a dropout below 0 on the embeddings of Phi",
+     "phi",
+     [](Folder& f) { f.config["embd_pdrop"] = -1; },
+     {"embd_pdrop is -1, wanted at least 0"}},
+    {"a dropout below 0 on the embeddings of StarCoder2",
+     "starcoder2",
+     [](Folder& f) { f.config["embedding_dropout"] = -1; },
+     {"embedding_dropout is -1, wanted at least 0"}},
+    {"a dropout below 0 on the embeddings of Phi-3",
+     "phi3",
+     [](Folder& f) { f.config["embd_pdrop"] = -1; },
+     {"embd_pdrop is -1, wanted at least 0"}},
+    {"an OPT with norms after the sublayers",
+     "opt",
+     [](Folder& f) {
+       f.config["do_layer_norm_before"] = false;
+       f.config["word_embed_proj_dim"] = 16;
+     },
+     {"do_layer_norm_before is false, wanted true", "word_embed_proj_dim is 16, wanted 32"}},
+    {"a Gemma that sees the future",
+     "gemma",
+     [](Folder& f) {
+       f.config["use_bidirectional_attention"] = true;
+       f.config["hidden_activation"] = "gelu";
+     },
+     {"use_bidirectional_attention is true", "hidden_activation is \"gelu\", wanted \"gelu_pytorch_tanh\""}},
     {"two opinions on the rotation",
      "llama",
      [](Folder& f) {
@@ -220,6 +279,25 @@ const std::vector<Mutation> kMutations{
      "marian",
      [](Folder& f) { f.files["generation_config.json"] = R"({"num_beams": 100000})"; },
      {"beam is 100000"}},
+    {"a beginning that no piece has",
+     "bart",
+     [](Folder& f) { f.config["forced_bos_token_id"] = 99; },
+     {"forced_bos_token_id is 99, wanted an id below the vocabulary's 99"}},
+    {"an mBART whose stacks end without norms",
+     "mbart",
+     [](Folder& f) {
+       f.config["add_final_layer_norm"] = false;
+       f.config["normalize_embedding"] = false;
+     },
+     {"add_final_layer_norm is false", "normalize_embedding is false"}},
+    {"positions that begin nowhere",
+     "nllb",
+     [](Folder& f) { f.config["pad_token_id"] = nullptr; },
+     {"pad_token_id is null, wanted an id"}},
+    {"a table of positions without its first rows",
+     "bart",
+     [](Folder& f) { f.config["max_position_embeddings"] = 42; },
+     {"model.encoder.embed_positions.weight: shape [42, 20], wanted [44, 20]"}},
     {"heads that keys share by default",
      "mistral",
      [](Folder& f) { f.config["num_key_value_heads"] = nullptr; },
@@ -237,6 +315,19 @@ const std::vector<Mutation> kMutations{
      "vit",
      [](Folder& f) { f.files["preprocessor_config.json"] = R"({"image_std": [0.5, 0, 0.5]})"; },
      {"image_deviation is 0.5,0,0.5, wanted numbers above 0"}},
+    {"an activation that the head for words has not",
+     "xlm-roberta-masked",
+     [](Folder& f) { f.config["hidden_act"] = "relu"; },
+     {"hidden_act is \"relu\", wanted \"gelu\""}},
+    {"distances in other buckets",
+     "mpnet-masked",
+     [](Folder& f) {
+       f.config["relative_attention_num_buckets"] = 64;
+       f.config["pad_token_id"] = 0;
+       f.config["type_vocab_size"] = 2;
+     },
+     {"relative_attention_num_buckets is 64, wanted 32", "pad_token_id is 0, wanted 1",
+      "type_vocab_size = 2"}},
     {"a class that steers a terminal",
      "bert-classes",
      [](Folder& f) { f.config["id2label"]["0"] = "a\tb"; },
@@ -270,8 +361,31 @@ BOOST_DATA_TEST_CASE(refuse_what_is_not_understood, boost::unit_test::data::make
 BOOST_AUTO_TEST_CASE(take_what_is_not_stated_as_transformers_does) {
   const Json defaults = foreign::read_json_object(std::string(HEED_TESTDATA) + "/import-defaults.json");
   std::size_t compared = 0;
-  for (const char* name : {"bert-masked", "roberta-classes", "distilbert-classes", "distilbert-tokens", "vit",
-                           "gpt2", "llama", "mistral", "qwen2", "qwen3", "marian", "t5"}) {
+  for (const char* name : {"bert-masked",
+                           "roberta-classes",
+                           "xlm-roberta-masked",
+                           "camembert-classes",
+                           "mpnet-masked",
+                           "electra-classes",
+                           "distilbert-classes",
+                           "distilbert-tokens",
+                           "vit",
+                           "gpt2",
+                           "gpt-neox",
+                           "phi",
+                           "starcoder2",
+                           "opt",
+                           "llama",
+                           "mistral",
+                           "qwen2",
+                           "qwen3",
+                           "gemma",
+                           "phi3",
+                           "marian",
+                           "t5",
+                           "nllb",
+                           "mbart",
+                           "bart"}) {
     const TemporaryFolder temporary;
     Folder folder(name);
     const Json own = folder.config;
@@ -299,6 +413,35 @@ BOOST_AUTO_TEST_CASE(take_what_is_not_stated_as_transformers_does) {
   BOOST_TEST(compared > 200);
 }
 
+/// ELECTRA's discriminator is what its users fine-tune: its encoder, without what it was trained for.
+BOOST_AUTO_TEST_CASE(take_the_encoder_of_a_discriminator) {
+  const TemporaryFolder temporary;
+  const Folder bare("electra-sentence");
+  bare.write(temporary / "bare");
+  Folder folder = bare;
+  folder.config["architectures"] = Json::array({"ElectraForPreTraining"});
+  for (const auto& [name, tensor] : bare.tensors.tensors()) folder.rename(name, "electra." + name);
+  folder.tensors.add("discriminator_predictions.dense.weight", ones({32, 32}));
+  folder.tensors.add("discriminator_predictions.dense.bias", ones({32}));
+  folder.tensors.add("discriminator_predictions.dense_prediction.weight", ones({1, 32}));
+  folder.tensors.add("discriminator_predictions.dense_prediction.bias", ones({1}));
+  folder.write(temporary / "discriminator");
+  BOOST_CHECK_EQUAL(load_model(temporary / "discriminator").digest, load_model(temporary / "bare").digest);
+}
+
+/// What computes the same is exported by the name that it came with.
+BOOST_AUTO_TEST_CASE(keep_their_name_in_an_export) {
+  for (const char* name : {"roberta-masked", "xlm-roberta-masked", "camembert-tokens", "mpnet-classes",
+                           "electra-tokens", "electra-masked", "bert-masked"}) {
+    const TemporaryFolder temporary;
+    const LoadedModel loaded = load_model(std::string(HEED_TESTDATA) + "/import/" + name);
+    foreign::export_model(loaded, temporary / "out");
+    const Json own = Folder(name).config, out = foreign::read_json_object(temporary / "out/config.json");
+    BOOST_TEST(out.at("model_type") == own.at("model_type"), name);
+    BOOST_TEST(out.at("architectures") == own.at("architectures"), name);
+  }
+}
+
 /// Each name that transformers has for a formula of heed's, in every family that states one.
 BOOST_AUTO_TEST_CASE(know_the_same_activations) {
   constexpr std::pair<const char*, const char*> names[] = {{"gelu", "gelu"},
@@ -314,8 +457,11 @@ BOOST_AUTO_TEST_CASE(know_the_same_activations) {
                                      {"distilbert-masked", "activation"},
                                      {"vit", "hidden_act"},
                                      {"gpt2", "activation_function"},
+                                     {"gpt-neox", "hidden_act"},
+                                     {"opt", "activation_function"},
                                      {"llama", "hidden_act"},
-                                     {"marian", "activation_function"}}) {
+                                     {"marian", "activation_function"},
+                                     {"bart", "activation_function"}}) {
     for (const auto& [theirs, ours] : names) {
       const TemporaryFolder temporary;
       Folder folder(model);
@@ -325,6 +471,38 @@ BOOST_AUTO_TEST_CASE(know_the_same_activations) {
       BOOST_TEST(config.value("activation", "relu") == ours, model << ", " << theirs);
     }
   }
+}
+
+/// OPT drops nothing of its embeddings, whatever its layers drop.
+BOOST_AUTO_TEST_CASE(take_no_dropout_on_the_embeddings_of_opt) {
+  const LoadedModel opt = load_model(std::string(HEED_TESTDATA) + "/import/opt");
+  const Json config = Json::parse(opt.model->config_json);
+  BOOST_TEST(config.at("dropout").get<double>() > 0);
+  BOOST_TEST(config.at("embedding_dropout").get<double>() == 0);
+}
+
+/// Old files of Gemma say gelu, and mean what it was trained with.
+BOOST_AUTO_TEST_CASE(take_gelu_of_gemma_as_transformers_does) {
+  const TemporaryFolder temporary;
+  Folder folder("gemma");
+  folder.config["hidden_act"] = "gelu";
+  folder.write(temporary / "m");
+  BOOST_CHECK_EQUAL(load_model(temporary / "m").digest,
+                    load_model(std::string(HEED_TESTDATA) + "/import/gemma").digest);
+}
+
+/// Where nothing in a Phi-3 is other than in a Llama, it is still stored as a Phi-3.
+BOOST_AUTO_TEST_CASE(stay_of_the_family_that_they_are_from) {
+  const TemporaryFolder temporary;
+  LoadedModel loaded = load_model(std::string(HEED_TESTDATA) + "/import/phi3-whole");
+  const auto type_of = [&](const char* name) {
+    foreign::export_model(loaded, temporary / name);
+    return Json::parse(bytes_of(temporary / name + "/config.json")).at("model_type").get<std::string>();
+  };
+  BOOST_CHECK_EQUAL(type_of("imported"), "phi3");
+  loaded.origin = {};
+  BOOST_CHECK_EQUAL(type_of("own"), "llama");
+  BOOST_CHECK_EQUAL(load_model(temporary / "own").digest, loaded.digest);
 }
 
 /// As Qwen2Config and Qwen3Config of transformers read it: `max_window_layers` counts only without
@@ -537,7 +715,7 @@ BOOST_AUTO_TEST_CASE(know_rows_that_no_piece_has) {
 }
 
 /// Of these the file has tensors that the model does not keep, or is a part of one.
-const std::vector<std::string> kOtherTensors{"gpt2-bare", "bert-gamma-beta"};
+const std::vector<std::string> kOtherTensors{"gpt2-bare", "bert-gamma-beta", "gpt-neox-sequential"};
 
 /// Those whose files come back: Sockeye's format is not written, and what was in bfloat16 or in several files
 /// becomes one file in float32.
@@ -606,6 +784,16 @@ BOOST_DATA_TEST_CASE(
         R"({"architecture": "decoder", "target_vocab_size": 20, "n_decoder_layers": 2, "d_model": 12, "d_ff": 8,
                              "n_heads": 2, "n_kv_heads": 1, "max_length": 9, "norm_kind": "rms", "positions": "rotary",
                              "activation": "silu", "gated": true, "attention_bias": "none", "feed_forward_bias": false})",
+        R"({"architecture": "decoder", "target_vocab_size": 20, "n_decoder_layers": 2, "d_model": 12, "d_ff": 8,
+                             "n_heads": 2, "max_length": 9, "parallel_residual": "two_norms", "positions": "rotary",
+                             "d_rotary": 2, "activation": "gelu"})",
+        R"({"architecture": "decoder", "target_vocab_size": 20, "n_decoder_layers": 2, "d_model": 20, "d_ff": 8,
+                             "n_heads": 2, "max_length": 9, "parallel_residual": "one_norm", "positions": "rotary",
+                             "d_rotary": 6, "activation": "gelu_tanh", "output_bias": true, "n_kv_heads": 1})",
+        R"({"architecture": "decoder", "target_vocab_size": 20, "n_decoder_layers": 2, "d_model": 12, "d_ff": 8,
+                             "n_heads": 2, "max_length": 9, "norm_kind": "rms_plus_one", "positions": "rotary",
+                             "activation": "gelu_tanh", "gated": true, "attention_bias": "none",
+                             "feed_forward_bias": false})",
         R"({"architecture": "transformer", "source_vocab_size": 20, "target_vocab_size": 20, "n_encoder_layers": 1,
                              "n_decoder_layers": 2, "d_model": 12, "d_ff": 8, "n_heads": 2, "max_length": 9})",
         R"({"architecture": "transformer", "source_vocab_size": 20, "target_vocab_size": 20, "n_encoder_layers": 1,
@@ -680,6 +868,50 @@ BOOST_AUTO_TEST_CASE(end_at_each_of_several_ids) {
   BOOST_CHECK_EQUAL(search_settings_of(loaded.origin).value().more_ends, "3 8");
   foreign::export_model(loaded, temporary / "out");
   BOOST_CHECK_EQUAL(search_settings_of(load_model(temporary / "out").origin).value().more_ends, "3 8");
+}
+
+/// The first token of a translation: forced_bos_token_id, or else what tgt_lang names. It survives an export.
+BOOST_AUTO_TEST_CASE(begin_with_the_language_that_is_stated) {
+  const auto first = [](const std::string& path) {
+    return search_settings_of(load_model(path).origin).value().first_token;
+  };
+  const TemporaryFolder temporary;
+  BOOST_CHECK_EQUAL(first(std::string(HEED_TESTDATA) + "/import/nllb"), 302);
+  BOOST_CHECK_EQUAL(first(std::string(HEED_TESTDATA) + "/import/bart"), 0);
+  Folder folder("nllb");
+  const std::string own = std::string(HEED_TESTDATA) + "/import/nllb/";
+  for (const char* name : {"sentencepiece.bpe.model", "tokenizer_config.json"})
+    folder.files[name] = bytes_of(own + name);
+  folder.files["generation_config.json"] = "{}";
+  folder.write(temporary / "none");
+  BOOST_CHECK_EQUAL(first(temporary / "none"), SpecialIds::kAbsent);
+  Json tokenizer = Json::parse(folder.files.at("tokenizer_config.json"));
+  tokenizer["tgt_lang"] = "zho_Hans";
+  folder.files["tokenizer_config.json"] = tokenizer.dump();
+  folder.write(temporary / "stated");
+  BOOST_CHECK_EQUAL(first(temporary / "stated"), 303);
+  foreign::export_model(load_model(temporary / "stated"), temporary / "out");
+  BOOST_CHECK_EQUAL(first(temporary / "out"), 303);
+  const Json written = Json::parse(bytes_of(temporary / "out/tokenizer_config.json"));
+  BOOST_CHECK_EQUAL(written["tgt_lang"], "zho_Hans");
+  BOOST_CHECK_EQUAL(written["tokenizer_class"], "NllbTokenizer");
+  // The mask before the codes, as transformers 5 numbers them where no file says otherwise.
+  Json added = Json::object();
+  for (const auto& [id, token] : tokenizer["added_tokens_decoder"].items())
+    added[std::to_string(301 + std::stoi(id) % 300 % 4)] = token;
+  tokenizer["added_tokens_decoder"] = added;
+  folder.files["tokenizer_config.json"] = tokenizer.dump();
+  folder.write(temporary / "rotated");
+  const LoadedModel rotated = load_model(temporary / "rotated");
+  BOOST_CHECK_EQUAL(rotated.target.piece(301), "<mask>");
+  foreign::export_model(rotated, temporary / "again");
+  BOOST_CHECK_EQUAL(load_model(temporary / "again").digest, rotated.digest);
+  folder.files["generation_config.json"] = R"({"forced_bos_token_id": 305})";
+  folder.write(temporary / "beyond");
+  BOOST_CHECK_EXCEPTION(load_model(temporary / "beyond"), Error, [](const Error& e) {
+    return std::string(e.what()).find(
+               "forced_bos_token_id is 305, wanted an id below the vocabulary's 305") != std::string::npos;
+  });
 }
 
 /// A tokenizer.json holds one vocabulary: two of them are not to become one.

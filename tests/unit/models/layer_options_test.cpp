@@ -75,6 +75,29 @@ const std::vector<Variant>& variants() {
          o.rope_attention_factor = 1.3;
        },
        "cross_attention/key/bias"},
+      {"rotary in a part of each head",
+       [](auto& o) {
+         o.positions = "rotary";
+         o.d_head = 5;
+         o.d_rotary = 2;
+         o.rope_base = 30;
+       },
+       "cross_attention/key/bias"},
+      {"rms, times 1 + gamma", [](auto& o) { o.norm_kind = "rms_plus_one"; }},
+      {"rms after the sublayer, times 1 + gamma",
+       [](auto& o) {
+         o.norm_kind = "rms_plus_one";
+         o.norm = "post";
+       }},
+      {"in parallel", [](auto& o) { o.parallel_residual = "two_norms"; }},
+      {"in parallel, one norm", [](auto& o) { o.parallel_residual = "one_norm"; }},
+      {"in parallel, no norm",
+       [](auto& o) {
+         o.parallel_residual = "two_norms";
+         o.norm = "none";
+         o.activation = "gelu";  // what no norm bounds closes ReLUs, and loses digits
+         o.embedding_scale = "1";
+       }},
       {"grouped heads",
        [](auto& o) {
          o.n_heads = 4;
@@ -112,6 +135,13 @@ const std::vector<Variant>& variants() {
       {"relative buckets",
        [](auto& o) {
          o.positions = "relative_buckets";
+         o.relative_buckets = 6;
+         o.relative_max_distance = 5;
+       }},
+      {"positions of MPNet",
+       [](auto& o) {
+         o.positions = "learned_buckets";
+         o.position_offset = 2;
          o.relative_buckets = 6;
          o.relative_max_distance = 5;
        }},
@@ -268,6 +298,38 @@ BOOST_AUTO_TEST_CASE(what_excludes_each_other_is_refused) {
          o.positions = "rotary";
          o.d_head = 3;
        }},
+      {"d_rotary = 3 must be even",
+       [](auto& o) {
+         o.positions = "rotary";
+         o.d_head = 4;
+         o.d_rotary = 3;
+       }},
+      {"at most d_head = 4",
+       [](auto& o) {
+         o.positions = "rotary";
+         o.d_head = 4;
+         o.d_rotary = 6;
+       }},
+      {"positions = learned turns none",
+       [](auto& o) {
+         o.positions = "learned";
+         o.d_rotary = 2;
+       }},
+      {"norm_kind = layer or rms",
+       [](auto& o) {
+         o.norm_kind = "rms_plus_one";
+         o.qk_norm = true;
+       }},
+      {"norm = pre or none",
+       [](auto& o) {
+         o.parallel_residual = "one_norm";
+         o.norm = "post";
+       }},
+      {"wanted residual = true",
+       [](auto& o) {
+         o.parallel_residual = "two_norms";
+         o.residual = false;
+       }},
       {"even d_model",
        [](auto& o) {
          o.positions = "sinusoidal_halves";
@@ -283,6 +345,11 @@ BOOST_AUTO_TEST_CASE(what_excludes_each_other_is_refused) {
        [](auto& o) {
          o.positions = "relative_buckets";
          o.relative_buckets = 7;
+       }},
+      {"above half of it",
+       [](auto& o) {
+         o.positions = "learned_buckets";
+         o.relative_max_distance = 16;
        }},
       {"position_offset",
        [](auto& o) {
@@ -321,9 +388,27 @@ BOOST_AUTO_TEST_CASE(rotation_and_bias_know_distances_only) {
   }
 }
 
+/// In parallel, each sublayer reads what it would read first: the input of the layer.
+BOOST_AUTO_TEST_CASE(sublayers_in_parallel_read_the_same) {
+  for (const char* norms : {"two_norms", "one_norm"}) {
+    DecoderOnlyConfig config = decoder({"", [&](auto& o) { o.parallel_residual = norms; }});
+    config.n_decoder_layers = 1;
+    const Drawn<double> model(config, 4);
+    Recording<double> recorder([](const std::string&) { return true; });
+    logits<double>(model, {}, kTarget, &recorder);
+    const auto of = [&](const char* name) { return recorder.at(concat("decoder/", name)).values; };
+    const auto input = of("embedded"), attention = of("layer_0/self_attention/output"),
+               network = of("layer_0/feed_forward/output"), output = of("layer_0/output");
+    for (std::size_t i = 0; i < output.size(); ++i)
+      BOOST_CHECK_SMALL(output[i] - (input[i] + attention[i] + network[i]), 1e-14);
+    BOOST_TEST(model.parameters.contains("decoder/layer_0/feed_forward_norm/gamma") ==
+               (std::string(norms) == "two_norms"));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(positions_tell_orders_apart) {
   for (const char* positions :
-       {"rotary", "relative_buckets", "alibi", "sinusoidal_halves", "sinusoidal_t2t"}) {
+       {"rotary", "relative_buckets", "learned_buckets", "alibi", "sinusoidal_halves", "sinusoidal_t2t"}) {
     const Variant variant{positions, [&](auto& o) {
                             o.positions = positions;
                             o.d_head = 4;

@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_recurrence_stands_for_self_attention) {
     check_json(*build<float>(config));
     BOOST_TEST(!model.parameters.contains("decoder/layer_0/self_attention/query/weight"));
     BOOST_TEST(model.parameters.contains("encoder/layer_0/self_attention/query/weight"));
-    for (const char* positions : {"rotary", "relative_buckets", "alibi"}) {
+    for (const char* positions : {"rotary", "relative_buckets", "learned_buckets", "alibi"}) {
       config.positions = positions;
       BOOST_CHECK_THROW(build<float>(config), UsageError);
     }

@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(vectors_of_a_layer_are_those_that_it_compares) {
 }
 
 BOOST_AUTO_TEST_CASE(the_bias_by_position_is_part_of_the_scores) {
-  for (const char* positions : {"relative_buckets", "alibi"}) {
+  for (const char* positions : {"relative_buckets", "learned_buckets", "alibi"}) {
     TransformerConfig config = small_config("pre");
     config.positions = positions;
     const auto model = drawn(config);

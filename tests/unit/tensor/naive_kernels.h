@@ -305,12 +305,14 @@ void rms_norm(Matrix<const T> x, std::span<const T> gamma, T eps, Matrix<T> y, s
   }
 }
 template <class T>
-void rotate_rows(Matrix<const T> x, Matrix<const T> turns, std::span<const std::int32_t> position,
+void rotate_rows(Matrix<const T> x, Matrix<const T> turns, std::span<const std::int32_t> position, Index d,
                  Matrix<T> y) {
-  const Index d = turns.cols, half = d / 2;
+  const Index half = turns.cols / 2;
   for (Index i = 0; i < x.rows; ++i) {
     for (Index c = 0; c < x.cols; ++c) {
       const Index j = c % d;
+      y(i, c) = x(i, c);
+      if (j >= turns.cols) continue;
       const T cosine = turns(position[i], j % half), sine = turns(position[i], half + j % half);
       y(i, c) = x(i, c) * cosine + (j < half ? -x(i, c + half) : x(i, c - half)) * sine;
     }

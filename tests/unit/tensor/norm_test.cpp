@@ -89,26 +89,27 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(root_mean_squares, T, Floats) {
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(rotations, T, Floats) {
   for (Index half : {1, 2, 7, 16, 33}) {
-    const Index n = 5, heads = 3, places = 9;
-    BothMatrix<T> x(n, heads * 2 * half, 1, 1, 3), y(n, heads * 2 * half), turns(places, 2 * half),
-        back(n, heads * 2 * half, 2);
-    for (Index p = 0; p < places; ++p) {
-      for (Index j = 0; j < half; ++j) {
-        turns.set(p, j, std::cos(0.3 * p * (j + 1)));
-        turns.set(p, half + j, std::sin(0.3 * p * (j + 1)));
+    for (Index rest : {0, 3}) {
+      const Index n = 5, heads = 3, places = 9, d = 2 * half + rest;
+      BothMatrix<T> x(n, heads * d, 1, 1, 3), y(n, heads * d), turns(places, 2 * half), back(n, heads * d, 2);
+      for (Index p = 0; p < places; ++p) {
+        for (Index j = 0; j < half; ++j) {
+          turns.set(p, j, std::cos(0.3 * p * (j + 1)));
+          turns.set(p, half + j, std::sin(0.3 * p * (j + 1)));
+        }
       }
+      const std::vector<std::int32_t> position{0, 3, 8, 1, 3};
+      rotate_rows<T>(x.in(), turns.in(), position, d, y.fast());
+      naive::rotate_rows<double>(x.in_exact(), turns.in_exact(), position, d, y.exact());
+      check_close(y, 4);
+      for (Index c = 0; c < x.cols; ++c)
+        BOOST_TEST(y.fast()(0, c) == x.fast()(0, c));  // position 0 turns nothing
+      rotate_rows_backward<T>(y.in(), turns.in(), position, d,
+                              back.fast());  // what was turned, turned back and added
+      for (Index i = 0; i < n; ++i)
+        for (Index c = 0; c < x.cols; ++c) back.exact()(i, c) += x.exact()(i, c);
+      check_close(back, 8);
     }
-    const std::vector<std::int32_t> position{0, 3, 8, 1, 3};
-    rotate_rows<T>(x.in(), turns.in(), position, y.fast());
-    naive::rotate_rows<double>(x.in_exact(), turns.in_exact(), position, y.exact());
-    check_close(y, 4);
-    for (Index c = 0; c < x.cols; ++c)
-      BOOST_TEST(y.fast()(0, c) == x.fast()(0, c));  // position 0 turns nothing
-    rotate_rows_backward<T>(y.in(), turns.in(), position,
-                            back.fast());  // what was turned, turned back and added
-    for (Index i = 0; i < n; ++i)
-      for (Index c = 0; c < x.cols; ++c) back.exact()(i, c) += x.exact()(i, c);
-    check_close(back, 8);
   }
 }
 

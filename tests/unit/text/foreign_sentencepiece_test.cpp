@@ -1,16 +1,18 @@
-// SentencePiece tokenizers of Marian, T5 and Llama against transformers and SentencePiece themselves
-// (scripts/make-golden-sentencepiece).
+// SentencePiece tokenizers of Marian, T5, Llama, Gemma, NLLB, mBART, M2M-100, XLM-RoBERTa and CamemBERT against
+// transformers and SentencePiece themselves (scripts/make-golden-sentencepiece).
 #include "text/foreign_sentencepiece.h"
 
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "support/error_of.h"
 #include "support/temporary_folder.h"
 #include "text/tokenizer.h"
+#include "text/word_unigram.h"
 #include "text/yaml_vocabulary.h"
 
 namespace heed::text {
@@ -36,7 +38,16 @@ const Case kCases[] = {
     {"t5", "t5", "source"},
     {"t5", "t5/spiece.model", "source"},
     {"llama", "llama", "source"},
+    {"gemma", "gemma", "source"},
     {"direct", "direct/vocab.spm", "source"},
+    {"xlm-roberta", "xlm-roberta", "source"},
+    {"xlm-roberta", "xlm-roberta/sentencepiece.bpe.model", "source"},
+    {"camembert", "camembert", "source"},
+    {"nllb", "nllb", "source"},
+    {"nllb", "nllb/sentencepiece.bpe.model", "target"},
+    {"nllb", "nllb/tokenizer.json", "source"},
+    {"mbart", "mbart", "source"},
+    {"m2m", "m2m", "source"},
 };
 
 Tokenizer read(const std::string& path, const std::string& side = "source") {
@@ -53,7 +64,9 @@ BOOST_AUTO_TEST_CASE(ids_and_text_are_the_sources) {
       const Tokenizer read_here = read(kFolder + each.path, each.side);
       const Tokenizer tokenizer = Tokenizer::from_map(read_here.to_map());
       BOOST_TEST(tokenizer.digest() == read_here.digest());
-      BOOST_TEST(tokenizer.type() == kSentencePieceType);
+      const bool of_words =
+          std::string(each.golden) == "xlm-roberta" || std::string(each.golden) == "camembert";
+      BOOST_TEST(tokenizer.type() == (of_words ? kWordUnigramType : kSentencePieceType));
       std::ifstream golden(kFolder + each.golden + ".golden.jsonl");
       int compared = 0, decoded = 0;
       for (std::string line; std::getline(golden, line); ++compared) {
@@ -86,7 +99,125 @@ BOOST_AUTO_TEST_CASE(special_pieces_are_found) {
   BOOST_TEST(t5.piece(static_cast<std::int32_t>(t5.size()) - 100) == "<extra_id_99>");
   BOOST_TEST(t5.special().pad == 0);
   BOOST_TEST(read(kFolder + "llama").special().bos == 1);
+  BOOST_TEST(read(kFolder + "gemma").special().bos == 2);
+  BOOST_TEST(read(kFolder + "gemma").special().eos == 1);
+  const Tokenizer gemma = read(kFolder + "gemma");
+  BOOST_TEST(gemma.piece(6) == "<newline><newline>");  // a piece has no end of line, but stands for two
+  BOOST_TEST(gemma.decode(std::vector<std::int32_t>{6}) == "\n\n");
   BOOST_TEST(read(kFolder + "direct/vocab.spm").special().eos == 0);
+}
+
+/// The codes of languages have the ids that the files state, text has one of them and cannot spell it.
+BOOST_AUTO_TEST_CASE(languages_have_codes) {
+  const Tokenizer nllb = read(kFolder + "nllb");
+  BOOST_TEST(nllb.languages() == (std::vector<std::int32_t>{302, 303, 304}),
+             boost::test_tools::per_element());
+  BOOST_TEST(nllb.piece(301) == "<mask>");
+  BOOST_TEST(nllb.piece(302) == "eng_Latn");
+  BOOST_TEST(nllb.source_language() == 302);
+  const std::int32_t french = nllb.language("fra_Latn", "--language");
+  const Tokenizer from_french = nllb.in_language(french);
+  std::vector<std::int32_t> wanted = nllb.sentence("the old man");
+  wanted.front() = french;
+  BOOST_TEST(from_french.sentence("the old man") == wanted, boost::test_tools::per_element());
+  BOOST_TEST(from_french.digest() == nllb.digest());
+  BOOST_TEST(nllb.beginning_with(french).with_eos("the old man") == wanted, boost::test_tools::per_element());
+  BOOST_TEST(nllb.decode(wanted) == "the old man");
+  for (const std::int32_t id : nllb.encode("eng_Latn fra_Latn <mask> <s>")) BOOST_TEST(!nllb.is_mark(id));
+
+  const Tokenizer mbart = read(kFolder + "mbart"), m2m = read(kFolder + "m2m");
+  BOOST_TEST(mbart.languages().size() == 25);
+  BOOST_TEST(mbart.piece(mbart.sentence("a").back()) == "ro_RO");
+  BOOST_TEST(mbart.piece(mbart.in_language(mbart.language("fr_XX", "")).sentence("a").back()) == "fr_XX");
+  BOOST_TEST(m2m.languages().size() == 100);
+  BOOST_TEST(m2m.language("fr", "") == m2m.language("__fr__", ""));
+  BOOST_TEST(m2m.piece(m2m.language("zu", "")) == "__zu__");
+  for (const std::int32_t id : m2m.encode(">>fra<< __en__")) BOOST_TEST(!m2m.is_mark(id));
+
+  const auto message = [&](const Tokenizer& tokenizer, const std::string& name) {
+    return error_of([&] { tokenizer.language(name, "--language"); });
+  };
+  BOOST_TEST(message(nllb, "fra_Lat") ==
+             "--language: \"fra_Lat\" is none of the 3 languages, such as fra_Latn, eng_Latn, zho_Hans");
+  BOOST_TEST(message(m2m, "xx").find("none of the 100 languages, such as") != std::string::npos);
+  BOOST_TEST(message(read(kFolder + "marian"), "fra").find("has no codes of languages") != std::string::npos);
+}
+
+/// Of a tokenizer.json beside the model only the list of its tokens is read, wherever it stands.
+BOOST_AUTO_TEST_CASE(ids_of_languages_are_found_in_a_large_file) {
+  const TemporaryFolder folder;
+  fs::copy_file(kFolder + "nllb/sentencepiece.bpe.model", folder / "sentencepiece.bpe.model");
+  const auto outcome = [&](const std::string& json) {
+    put(folder / "tokenizer.json", json);
+    return error_of([&] { BOOST_TEST(read(folder.path()).piece(302) == "fra_Latn"); });
+  };
+  const std::string list =
+      R"([{"id": 301, "content": "<mask>"}, {"id": 302, "content": "fra_Latn", "special": true}])";
+  BOOST_TEST(
+      outcome(R"({"model": {"vocab": {"\"added_tokens\": [": 1, "added_tokens": 2}}, "added_tokens" : )" +
+              list + "}") == "no error");
+  BOOST_TEST(outcome(R"({"added_tokens":)" + list + R"(, "model": {)") == "no error");
+  for (const char* damaged :
+       {"", "{", "]]]", R"({"added_tokens)", R"({"added_tokens")", R"({"added_tokens":)",
+        R"({"added_tokens": null, "x": [1]})", R"({"added_tokens": [1})", R"({"added_tokens": [{"id": 1]})",
+        R"({"added_tokens": {}})", R"("added_tokens": [])"})
+    BOOST_TEST(outcome(damaged).find("no list of tokens") != std::string::npos, damaged);
+  BOOST_TEST(outcome(R"({"added_tokens": [{"id": "x"}]})").find("wanted an id") != std::string::npos);
+}
+
+/// A list of merges that SentencePiece cannot have made is not read as if it had.
+BOOST_AUTO_TEST_CASE(merges_are_those_of_sentencepiece) {
+  const TemporaryFolder folder;
+  const Json sound = Json::parse(bytes_of(kFolder + "nllb/tokenizer.json"));
+  const auto message = [&](const auto& change) {
+    Json json = sound;
+    change(json);
+    put(folder / "tokenizer.json", json.dump());
+    return error_of([&] { read(folder / "tokenizer.json"); });
+  };
+  const auto refused = [&](const auto& change, const std::string& why) {
+    const std::string said = message(change);
+    BOOST_TEST(said.find(why) != std::string::npos, said);
+  };
+  Json& (*merges)(Json&) = [](Json& json) -> Json& { return json["model"]["merges"]; };
+  BOOST_TEST(message([](Json&) {}) == "no error");
+  refused([&](Json& json) { merges(json).erase(merges(json).size() - 1); }, "merges of");
+  refused([&](Json& json) { merges(json).push_back(merges(json)[0]); }, "stand apart");
+  refused(
+      [&](Json& json) {
+        merges(json).push_back({"e", "zzz"});
+      },
+      "both and what they make must be pieces");
+  refused([](Json& json) { json["model"]["byte_fallback"] = true; }, "byte_fallback");
+  refused([](Json& json) { json["normalizer"] = nullptr; }, "wanted Precompiled, then Replace");
+  refused([](Json& json) { json["model"]["vocab"].erase("<pad>"), json["model"]["vocab"]["<fill>"] = 1; },
+          "piece 1 is <fill>, wanted <pad>");
+}
+
+/// Where no file has ids, codes follow the pieces in the order of a list, and <mask> is last.
+BOOST_AUTO_TEST_CASE(listed_languages_follow_the_pieces) {
+  const TemporaryFolder folder;
+  fs::copy_file(kFolder + "nllb/sentencepiece.bpe.model", folder / "sentencepiece.bpe.model");
+  put(folder / "special_tokens_map.json",
+      R"({"additional_special_tokens": ["fra_Latn", {"content": "eng_Latn"}]})");
+  const Tokenizer listed = read(folder.path());
+  BOOST_TEST(listed.size() == 304);
+  BOOST_TEST(listed.piece(301) == "fra_Latn");
+  BOOST_TEST(listed.piece(303) == "<mask>");
+  BOOST_TEST(listed.source_language() == 302);
+  put(folder / "tokenizer_config.json", R"({"src_lang": "fra_Latn", "legacy_behaviour": true})");
+  BOOST_TEST(read(folder.path()).sentence("") == (std::vector<std::int32_t>{2, 301}),
+             boost::test_tools::per_element());
+  put(folder / "special_tokens_map.json", "{}");
+  BOOST_TEST(read(folder.path()).languages().empty());
+  put(folder / "tokenizer_config.json", R"({"tokenizer_class": "MBart50TokenizerFast"})");
+  BOOST_TEST(error_of([&] { read(folder.path()); }).find("are in no file: add tokenizer.json") !=
+             std::string::npos);
+  put(folder / "special_tokens_map.json", R"({"additional_special_tokens": ["fra_Latn", "eng_Latn"]})");
+  put(folder / "tokenizer_config.json", R"({"src_lang": "French"})");
+  BOOST_TEST(error_of([&] {
+               read(folder.path());
+             }).find("src_lang is French, which is none of the 2 languages") != std::string::npos);
 }
 
 /// Unknown pieces have a name, special ones stand for no text, and a language is a word of its own.
@@ -168,6 +299,17 @@ BOOST_AUTO_TEST_CASE(what_is_not_understood_is_named) {
       {"t5", "tokenizer_config.json", R"({"extra_ids": 10001})", "extra_ids"},
       {"t5", "spiece.model", "", "spiece.model"},
       {"llama", "tokenizer_config.json", R"({"add_bos_token": 3})", "add_bos_token"},
+      {"xlm-roberta", "tokenizer_config.json", "{}", "says of which class"},
+      {"camembert", "config.json", R"({"model_type": 3})", "says of which class"},
+      {"nllb", "tokenizer_config.json", R"({"tokenizer_class": ["a"]})", "wanted a name"},
+      {"nllb", "tokenizer_config.json", R"({"added_tokens_decoder": 5})", "wanted tokens by their ids"},
+      {"nllb", "tokenizer_config.json", R"({"tokenizer_class": "NllbTokenizer", "src_lang": "xx"})",
+       "src_lang"},
+      {"nllb", "tokenizer.json", R"({"added_tokens": []})", "are in no file"},
+      {"nllb", "tokenizer.json", R"({"added_tokens": [{"id": 304, "content": "eng_Latn"}]})",
+       "is not special"},
+      {"camembert", "sentencepiece.bpe.model", "", "sentencepiece.bpe.model"},
+      {"llama", "tokenizer_config.json", R"({"tokenizer_class": "GemmaTokenizer"})", "GemmaTokenizer"},
   };
   for (const Change& change : changes) {
     BOOST_TEST_CONTEXT(change.from << '/' << change.file << ": " << change.content) {
@@ -176,6 +318,55 @@ BOOST_AUTO_TEST_CASE(what_is_not_understood_is_named) {
     }
   }
   BOOST_TEST(error_of_changed("t5", "tokenizer_config.json", R"({"extra_ids": 3})") == "no error");
+}
+
+/// A copy of a folder with these files.
+Tokenizer read_changed(const std::string& from, const std::map<std::string, std::string>& files) {
+  TemporaryFolder folder;
+  fs::copy(kFolder + from, folder.path(), fs::copy_options::overwrite_existing | fs::copy_options::recursive);
+  for (const auto& [file, content] : files) put(folder / file, content);
+  return read(folder.path());
+}
+
+// transformers writes one class for all tokenizers that it does not write code for.
+BOOST_AUTO_TEST_CASE(models_of_fairseq_without_a_class_of_their_own_have_that_of_their_type) {
+  const Tokenizer mbart = read(kFolder + "mbart"), camembert = read(kFolder + "camembert");
+  BOOST_TEST(read_changed("mbart", {{"tokenizer_config.json", R"({"src_lang": "ro_RO"})"},
+                                    {"config.json", R"({"model_type": "mbart"})"}})
+                 .digest() == mbart.digest());
+  BOOST_TEST(read_changed("mbart", {{"tokenizer_config.json", R"({"src_lang": "ro_RO"})"},
+                                    {"config.json", R"({"tokenizer_class": "MBartTokenizer"})"}})
+                 .digest() == mbart.digest());
+  BOOST_TEST(read_changed("camembert",
+                          {{"tokenizer_config.json", R"({"tokenizer_class": "PreTrainedTokenizerFast"})"}})
+                 .digest() == camembert.digest());
+}
+
+BOOST_AUTO_TEST_CASE(models_of_fairseq_are_numbered_by_their_kind) {
+  const Tokenizer xlm = read(kFolder + "xlm-roberta"), camembert = read(kFolder + "camembert");
+  BOOST_TEST(camembert.size() == xlm.size() + 3);
+  BOOST_TEST(xlm.special().bos == 0);
+  BOOST_TEST(camembert.special().bos == 5);
+  BOOST_TEST(camembert.special().eos == 6);
+  for (const Tokenizer* each : {&xlm, &camembert}) {
+    BOOST_TEST(each->special().pad == 1);
+    BOOST_TEST(each->special().unk == 3);
+    BOOST_TEST(each->special().mask == each->size() - 1);
+    BOOST_TEST(each->decode(each->sentence("the <mask> house")) == "the<mask> house");
+  }
+  BOOST_TEST(error_of_changed("direct", "sentencepiece.bpe.model", bytes_of(kFolder + "direct/vocab.spm"))
+                 .find("says of which class it is") != std::string::npos);
+  BOOST_TEST(
+      error_of_changed("xlm-roberta", "sentencepiece.bpe.model", bytes_of(kFolder + "direct/vocab.spm"))
+          .find("its first pieces are not <unk>, <s> and </s>") != std::string::npos);
+  // tokenizer.json states more than the model, and transformers takes it.
+  TemporaryFolder folder;
+  const std::string json = std::string(HEED_TESTDATA) + "/tokenizers/xlm-roberta.json";
+  fs::copy(kFolder + "xlm-roberta", folder.path(),
+           fs::copy_options::overwrite_existing | fs::copy_options::recursive);
+  BOOST_TEST(read(folder.path()).digest() == xlm.digest());
+  fs::copy(json, folder / "tokenizer.json");
+  BOOST_TEST(read(folder.path()).digest() == read(json).digest());
 }
 
 /// Changed bytes end in an error or in another tokenizer, never beyond the model: its trie of normalisations

@@ -13,6 +13,7 @@
 #include "support/temporary_folder.h"
 #include "text/byte_bpe.h"
 #include "text/tokenizer.h"
+#include "text/word_unigram.h"
 
 namespace heed::text {
 namespace {
@@ -23,8 +24,9 @@ using heed::test::TemporaryFolder;
 using Json = nlohmann::json;
 
 const std::string kFolder = std::string(HEED_TESTDATA) + "/tokenizers/";
-constexpr const char* kCases[] = {"gpt2",        "roberta", "llama3",     "qwen2",
-                                  "qwen2-tools", "bert",    "bert-cased", "bert-accents"};
+constexpr const char* kCases[] = {
+    "gpt2",       "roberta",      "llama3", "qwen2",       "qwen2-tools",        "neox",  "opt",      "bert",
+    "bert-cased", "bert-accents", "t5",     "xlm-roberta", "xlm-roberta-spaces", "mpnet", "camembert"};
 
 Tokenizer read(const std::string& path) {
   return Tokenizer::from_foreign(read_foreign_tokenizer(path));
@@ -38,7 +40,7 @@ BOOST_AUTO_TEST_CASE(ids_and_text_are_the_librarys) {
   for (const std::string name : kCases) {
     BOOST_TEST_CONTEXT(name) {
       const Tokenizer tokenizer = read(kFolder + name + ".json");
-      const bool spells = name != "t5";
+      const bool spells = tokenizer.type() != kWordUnigramType;
       const Tokenizer spelling = spells ? tokenizer.spelling_special_tokens() : tokenizer;
       int spelled = 0;
       const SentenceFrame frame = *read_foreign_tokenizer(kFolder + name + ".json").scheme->frame();
@@ -107,6 +109,9 @@ BOOST_AUTO_TEST_CASE(vocabulary_files_keep_everything) {
   }
   BOOST_TEST(read(kFolder + "roberta.json").special().mask == 4);
   BOOST_TEST(read(kFolder + "gpt2.json").special().pad == SpecialIds::kAbsent);
+  const Tokenizer mpnet = read(kFolder + "mpnet.json");
+  BOOST_TEST(mpnet.piece(mpnet.special().unk) == "[UNK]");
+  BOOST_TEST(mpnet.piece(mpnet.special().mask) == "<mask>");
 }
 
 BOOST_AUTO_TEST_CASE(exported_files_say_the_same) {
@@ -141,16 +146,34 @@ BOOST_AUTO_TEST_CASE(older_files_say_the_same) {
   BOOST_TEST(read(folder.path()).digest() == read(kFolder + "gpt2.json").digest());
   BOOST_TEST(read(folder / "vocab.json").digest() == read(kFolder + "gpt2.json").digest());
 
-  TemporaryFolder bert;
-  const Json pieces = Json::parse(bytes_of(kFolder + "bert.json"))["model"]["vocab"];
-  std::vector<std::string> lines(pieces.size());
-  for (const auto& [piece, id] : pieces.items()) lines[id.get<std::size_t>()] = piece;
-  put(bert / "vocab.txt", joined(lines, "\n") + "\n");
-  BOOST_CHECK_THROW(read(bert.path()), Error);  // does case count?
-  put(bert / "tokenizer_config.json", R"({"do_lower_case": true})");
-  BOOST_TEST(is_foreign_tokenizer(bert / "vocab.txt"));
-  BOOST_TEST(read(bert.path()).digest() == read(kFolder + "bert.json").digest());
-  BOOST_TEST(read(bert / "vocab.txt").digest() == read(kFolder + "bert.json").digest());
+  TemporaryFolder opt;
+  const Json opt_json = Json::parse(bytes_of(kFolder + "opt.json"));
+  put(opt / "vocab.json", opt_json["model"]["vocab"].dump());
+  merges.clear();
+  for (const Json& merge : opt_json["model"]["merges"])
+    merges += concat(merge[0].get<std::string>(), " ", merge[1].get<std::string>(), "\n");
+  put(opt / "merges.txt", merges);
+  BOOST_TEST(error_of([&] { read(opt.path()); }).find("does not say") != std::string::npos);
+  put(opt / "tokenizer_config.json",
+      R"({"tokenizer_class": "GPT2Tokenizer", "add_bos_token": true, "bos_token": {"content": "</s>"}})");
+  BOOST_TEST(read(opt.path()).digest() == read(kFolder + "opt.json").digest());
+  put(opt / "tokenizer_config.json",
+      R"({"tokenizer_class": "GPT2Tokenizer", "add_bos_token": true, "bos_token": "<bos>"})");
+  BOOST_TEST(error_of([&] { read(opt.path()); }).find("bos_token") != std::string::npos);
+
+  for (const std::string name : {"bert", "mpnet"}) {
+    TemporaryFolder list;
+    const std::string file = kFolder + name + ".json";
+    const Json pieces = Json::parse(bytes_of(file))["model"]["vocab"];
+    std::vector<std::string> lines(pieces.size());
+    for (const auto& [piece, id] : pieces.items()) lines[id.get<std::size_t>()] = piece;
+    put(list / "vocab.txt", joined(lines, "\n") + "\n");
+    BOOST_CHECK_THROW(read(list.path()), Error);  // does case count?
+    put(list / "tokenizer_config.json", R"({"do_lower_case": true})");
+    BOOST_TEST(is_foreign_tokenizer(list / "vocab.txt"));
+    BOOST_TEST(read(list.path()).digest() == read(file).digest());
+    BOOST_TEST(read(list / "vocab.txt").digest() == read(file).digest());
+  }
 }
 
 /// What is not understood is named, never guessed.
@@ -178,7 +201,7 @@ BOOST_AUTO_TEST_CASE(unknown_parts_are_refused) {
       {"gpt2", "/normalizer", R"({"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Strip"}]})",
        "Strip"},
       {"gpt2", "/pre_tokenizer", "null", "ByteLevel is missing"},
-      {"gpt2", "/pre_tokenizer", R"({"type": "Metaspace"})", "Metaspace"},
+      {"gpt2", "/pre_tokenizer", R"({"type": "Digits"})", "Digits"},
       {"gpt2", "/pre_tokenizer/odd", "1", "odd"},
       {"llama3", "/pre_tokenizer/pretokenizers/0/pattern/Regex", R"("\\w+")", "unknown pattern \\w+"},
       {"llama3", "/pre_tokenizer/pretokenizers/0/behavior", R"("Removed")", "Removed"},
@@ -202,6 +225,19 @@ BOOST_AUTO_TEST_CASE(unknown_parts_are_refused) {
        "wanted an id"},
       {"roberta", "/post_processor/sep/1", "420", "id 420 around sentences"},
       {"gpt2", "/model", "1", "wanted an object"},
+      {"xlm-roberta", "/normalizer/type", R"("Lowercase")", "Lowercase"},
+      {"xlm-roberta", "/pre_tokenizer", R"({"type": "WhitespaceSplit"})", "WhitespaceSplit"},
+      {"xlm-roberta", "/pre_tokenizer/pretokenizers/0", R"({"type": "Punctuation"})",
+       "wanted Metaspace, alone or after WhitespaceSplit"},
+      {"xlm-roberta", "/pre_tokenizer/pretokenizers/1/prepend_scheme", R"("first")",
+       "prepend_scheme: \"first\""},
+      {"xlm-roberta", "/added_tokens/4/rstrip", "true", "rstrip of <mask>"},
+      {"xlm-roberta", "/model/unk_id", "2", "unk_id: 2, wanted"},
+      {"xlm-roberta-spaces", "/normalizer/normalizers/1/strip_left", "true", "strip_left: true"},
+      {"xlm-roberta-spaces", "/normalizer/normalizers/2/pattern/Regex", R"("\\s+")", "Regex"},
+      {"xlm-roberta-spaces", "/normalizer/normalizers/2/content", R"("_")", "content"},
+      {"xlm-roberta-spaces", "/normalizer/normalizers/2/type", R"("Strip")",
+       "Precompiled, then Strip, then Replace"},
   };
   TemporaryFolder folder;
   for (const Case& each : cases) {
@@ -260,6 +296,7 @@ BOOST_AUTO_TEST_CASE(loaded_settings_are_within_bounds) {
   const Case cases[] = {{"bert", "/settings/after/0", 250, "wanted one below 250"},
                         {"bert", "/settings/before/0", -1, "wanted ids, got -1"},
                         {"bert", "/settings/longest_word", 1001, "wanted 0 to 1000, got 1001"},
+                        {"xlm-roberta-spaces", "/settings/run_of_spaces", "xx", "wanted a space"},
                         {"roberta", "/settings/after/0", 420, "wanted one below 420"},
                         {"roberta", "/settings/after/0", 4294967297, "wanted ids"},
                         {"roberta", "/special/mask", 420, "below 420"},
