@@ -26,8 +26,7 @@ int main(int argc, char** argv) {
                     heed::cli::one_of({"source", "target"}));
         tool.option("--language CODE", command.language,
                     "language of the text (eng_Latn, en_XX, en), for models of many languages such as "
-                    "NLLB-200, mBART and "
-                    "M2M-100; the default is that of the model's folder");
+                    "NLLB-200, mBART and M2M-100; the default is that of the model's folder");
         tool.option("--first-sentence N", command.first_sentence,
                     "the input is part of a text and follows N of its lines: sentences, and lines in "
                     "messages, are numbered from there",

@@ -5,8 +5,8 @@
 // [V], masked_word/inner and masked_word/norm (WordTransform), encoder/pooler, sentences/dense
 // (SentenceVectors); those of the classes head, if any. With embedding_width e (ELECTRA) the tables of words,
 // positions and types have e columns, and encoder/embedding_projection {weight [e, d], bias} follows their
-// norm. A model of images (models/image_patches.h) or image
-// features has no words: source_vocab_size is 1 and there is no embedding table.
+// norm. A model of images (models/image_patches.h) or image features has no words: source_vocab_size is 1 and
+// there is no embedding table.
 #pragma once
 
 #include <memory>

@@ -17,7 +17,7 @@ void TransformerOptions::check_options() const {
     fail<UsageError>("d_model = ", d_model, " is not a multiple of n_heads = ", n_heads);
   if (n_kv_heads > 0 && n_heads % n_kv_heads)
     fail<UsageError>("n_heads = ", n_heads, " is not a multiple of n_kv_heads = ", n_kv_heads);
-  check_positions(d_model, d_head > 0 ? d_head : d_model / n_heads);
+  check_positions(d_model, head_width());
   if (kParallelResiduals(parallel_residual) != ParallelResidual::no &&
       (!residual || kNorms(norm) == Norm::post))
     fail<UsageError>(

@@ -83,6 +83,9 @@ struct TransformerOptions : PositionOptions {
   bool output_bias = false;
   double logit_scale = 1;
 
+  std::int64_t head_width() const { return d_head > 0 ? d_head : d_model / n_heads; }
+  std::int64_t key_heads() const { return n_kv_heads > 0 ? n_kv_heads : n_heads; }
+
   template <class Self, class Visit>
   static void size_fields(Self& self, Visit&& field) {
     field("d_model", self.d_model, "width of embeddings and layers", up_to(65'536));

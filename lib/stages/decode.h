@@ -56,8 +56,7 @@ struct DecodeConfig {
           between(0, 1'000'000));
     field("language", self.language,
           "translate into this language (fra_Latn, fr_XX, fr), for models of many languages such as "
-          "NLLB-200, mBART and "
-          "M2M-100; the default is that of the model's folder");
+          "NLLB-200, mBART and M2M-100; the default is that of the model's folder");
     field("sample", self.sample, "draw from the model's distribution instead of searching");
     field("temperature", self.temperature, "divides the logits when sampling", above(0));
     field("top_k", self.top_k, "sample only among the N most likely words; 0: all", between(0, 10'000'000));

@@ -194,8 +194,7 @@ void TokenizeCommand::run() const {
   if (!language.empty() && (makes_vocabulary || !codes.empty() || export_spm || detokenize || !pairs.empty()))
     fail<UsageError>(
         "--language gives sentences the code of their language: it excludes --train, --import-vocab, "
-        "--bpe-codes, "
-        "--export-spm, --detokenize and --pairs");
+        "--bpe-codes, --export-spm, --detokenize and --pairs");
   if (export_spm && (!pair.empty() || makes_vocabulary || detokenize || pieces || flush))
     fail<UsageError>("--export-spm writes the vocabulary of --vocab or -m: it reads no text");
   if (pairs.empty() && (!parts.empty() || !target_vocabulary.empty()))

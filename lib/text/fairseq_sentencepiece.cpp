@@ -38,8 +38,8 @@ constexpr const char* kFairseqClasses[] = {kXlmRoberta, kCamembert, kNllb, kMbar
 constexpr std::pair<const char*, const char*> kClassesByType[] = {
     {"xlm-roberta", kXlmRoberta}, {"camembert", kCamembert}, {"mbart", kMbart}, {"m2m_100", kM2m100}};
 
-/// The first of these classes that tokenizer_config.json, config.json, or model_type there name; empty: none does. Their
-/// models look alike.
+/// The first of these classes that tokenizer_config.json, config.json, or model_type there name; empty: none
+/// does. Their models look alike.
 std::string fairseq_class(const TokenizerConfig& config, const fs::path& folder) {
   std::vector<std::string> named{config.tokenizer_class()};
   std::error_code ignored;
@@ -240,14 +240,9 @@ AddedPieces further_pieces(const fs::path& folder, const TokenizerConfig& config
 /// The language that src_lang names; English if it is not stated.
 std::int32_t source_language(const Vocabulary& vocabulary, const std::vector<std::int32_t>& languages,
                              const TokenizerConfig& config) {
-  const std::string stated = config.token("src_lang", "");
-  if (!stated.empty()) {
-    const std::int32_t id = find_language(vocabulary, languages, stated);
-    if (id == SpecialIds::kAbsent)
-      fail(config.name(), ": src_lang is ", escaped(stated), ", which is none of the ", languages.size(),
-           " languages");
+  if (const std::int32_t id = stated_language(config, "src_lang", vocabulary, languages);
+      id != SpecialIds::kAbsent)
     return id;
-  }
   for (const char* english : {"eng_Latn", "en_XX", "en"})
     if (const std::int32_t id = find_language(vocabulary, languages, english); id != SpecialIds::kAbsent)
       return id;
@@ -260,7 +255,7 @@ ForeignTokenizer from_translation_model(const fs::path& path, const TokenizerCon
   const fs::path folder = path.parent_path();
   const std::string name = escaped(path.string());
   std::string model = read_foreign_file(path.string());
-  const auto processor = load_sentencepiece(model, name);
+  const std::shared_ptr processor = load_sentencepiece(model, name);
   std::vector<std::string> files;
   ForeignSentencePieceOptions options;
   options.is_list = tokenizer_class == kM2m100;
@@ -291,7 +286,7 @@ ForeignTokenizer from_translation_model(const fs::path& path, const TokenizerCon
   beside.push_back(source_language(vocabulary, languages, config));
   files.push_back(path.string());
   ForeignTokenizer tokenizer = sentencepiece_tokenizer(std::move(vocabulary), std::move(model),
-                                                       std::move(options), config.files(files));
+                                                       std::move(options), config.files(files), processor);
   tokenizer.languages = std::move(languages);
   return tokenizer;
 }

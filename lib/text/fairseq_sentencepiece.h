@@ -10,8 +10,8 @@ namespace heed::text {
 
 inline constexpr char kFairseqModel[] = "sentencepiece.bpe.model";  // whatever its type
 
-/// Whether the tokenizer.json of a folder with such a model counts instead, as it does unless the folder is of a model for
-/// translation.
+/// Whether the tokenizer.json of a folder with such a model counts instead, as it does unless the folder is of
+/// a model for translation.
 bool prefers_tokenizer_json(const std::string& folder);
 
 /// `path`: of the model, whose folder says of which class it is. Throws Error naming the file.

@@ -36,11 +36,13 @@ std::string without_line_ends(const std::string& piece) {
 
 class ForeignSentencePieceScheme final : public Scheme {
  public:
-  ForeignSentencePieceScheme(Vocabulary vocabulary, std::string model, ForeignSentencePieceOptions options)
+  /// `loaded`: the model; null: it is not loaded yet.
+  ForeignSentencePieceScheme(Vocabulary vocabulary, std::string model, ForeignSentencePieceOptions options,
+                             std::shared_ptr<const sentencepiece::SentencePieceProcessor> loaded = nullptr)
       : Scheme(std::move(vocabulary)),
         options_(std::move(options)),
         model_(std::move(model)),
-        processor_(load_sentencepiece(model_, kModelName)) {
+        processor_(loaded ? std::move(loaded) : load_sentencepiece(model_, kModelName)) {
     if (this->vocabulary().special().unk == SpecialIds::kAbsent)
       fail("vocabulary: it has no piece for unknown text");
     for (int id = 0; id < processor_->GetPieceSize(); ++id) {
@@ -115,7 +117,7 @@ class ForeignSentencePieceScheme final : public Scheme {
 
   ForeignSentencePieceOptions options_;
   std::string model_;
-  std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
+  std::shared_ptr<const sentencepiece::SentencePieceProcessor> processor_;
   std::vector<std::int32_t> ids_;                       ///< by those of the model
   std::map<std::int32_t, std::string> with_line_ends_;  ///< what pieces are in the model, where that differs
 };
@@ -130,7 +132,7 @@ PieceList pieces_of(const sentencepiece::SentencePieceProcessor& model, const st
 /// A model alone.
 ForeignTokenizer from_model(const std::string& path) {
   std::string model = read_foreign_file(path);
-  const auto processor = load_sentencepiece(model, escaped(path));
+  const std::shared_ptr processor = load_sentencepiece(model, escaped(path));
   SpecialIds special = kNoSpecialIds;
   special.unk = processor->unk_id();
   special.bos = processor->bos_id();
@@ -139,7 +141,7 @@ ForeignTokenizer from_model(const std::string& path) {
   ForeignSentencePieceOptions options;
   if (special.eos != SpecialIds::kAbsent) options.frame.after = {special.eos};
   return sentencepiece_tokenizer(pieces_of(*processor, escaped(path), 0).vocabulary(special),
-                                 std::move(model), std::move(options), {path});
+                                 std::move(model), std::move(options), {path}, processor);
 }
 
 /// A class of tokenizers whose ids are those of the model, and the first pieces of its models.
@@ -159,7 +161,7 @@ ForeignTokenizer from_numbered_model(const fs::path& path) {
   const TokenizerConfig config(path.parent_path());
   const std::string name = escaped(path.string());
   std::string model = read_foreign_file(path.string());
-  const auto processor = load_sentencepiece(model, name);
+  const std::shared_ptr processor = load_sentencepiece(model, name);
   const auto found = std::ranges::find_if(kNumberedClasses, [&](const NumberedClass& each) {
     bool equal = processor->GetPieceSize() >= 3;
     for (int id = 0; equal && id < 3; ++id)
@@ -201,7 +203,7 @@ ForeignTokenizer from_numbered_model(const fs::path& path) {
   if (numbered.bos && config.flag("add_bos_token", true)) options.frame.before = {special.bos};
   if (is_t5 || config.flag("add_eos_token", false)) options.frame.after = {special.eos};
   return sentencepiece_tokenizer(std::move(pieces).vocabulary(special), std::move(model), std::move(options),
-                                 config.files({path.string()}));
+                                 config.files({path.string()}), processor);
 }
 
 PieceList read_vocabulary(const std::string& path, std::size_t more) {
@@ -270,11 +272,12 @@ SchemePtr make_foreign_sentencepiece_scheme(Vocabulary vocabulary, std::string m
                                            {settings.at("is_list").get<bool>(), std::move(frame)});
 }
 
-ForeignTokenizer sentencepiece_tokenizer(Vocabulary vocabulary, std::string model,
-                                         ForeignSentencePieceOptions options,
-                                         std::vector<std::string> files) {
+ForeignTokenizer sentencepiece_tokenizer(
+    Vocabulary vocabulary, std::string model, ForeignSentencePieceOptions options,
+    std::vector<std::string> files, std::shared_ptr<const sentencepiece::SentencePieceProcessor> loaded) {
   SchemePtr scheme = about_file(files.back(), [&] {
-    return make_foreign_sentencepiece_scheme(std::move(vocabulary), std::move(model), std::move(options));
+    return std::make_shared<ForeignSentencePieceScheme>(std::move(vocabulary), std::move(model),
+                                                        std::move(options), std::move(loaded));
   });
   return {kSentencePieceType, false, std::move(scheme), std::move(files)};
 }

@@ -17,11 +17,16 @@
 // Text cannot spell special pieces, unless the model itself allows it.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "text/foreign_tokenizer.h"
 #include "text/scheme.h"
+
+namespace sentencepiece {
+class SentencePieceProcessor;
+}
 
 namespace heed::text {
 
@@ -41,9 +46,12 @@ SchemePtr make_foreign_sentencepiece_scheme(Vocabulary vocabulary, std::string m
 SchemePtr make_foreign_sentencepiece_scheme(Vocabulary vocabulary, std::string model,
                                             const nlohmann::json& settings, const std::string& name);
 
-/// The tokenizer of this scheme; the last of `files` is the model's file.
-ForeignTokenizer sentencepiece_tokenizer(Vocabulary vocabulary, std::string model,
-                                         ForeignSentencePieceOptions options, std::vector<std::string> files);
+/// The tokenizer of this scheme; the last of `files` is the model's file. `loaded`: the model, if the caller
+/// has loaded it.
+ForeignTokenizer sentencepiece_tokenizer(
+    Vocabulary vocabulary, std::string model, ForeignSentencePieceOptions options,
+    std::vector<std::string> files,
+    std::shared_ptr<const sentencepiece::SentencePieceProcessor> loaded = nullptr);
 
 /// Whether a file begins like a serialized model.
 bool is_sentencepiece_model(const std::string& path);

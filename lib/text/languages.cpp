@@ -13,10 +13,8 @@ namespace {
 
 constexpr std::string_view kM2m =
     "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr "
-    "ht hu hy id ig "
-    "ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl ps pt ro "
-    "ru sd si sk sl "
-    "so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu";
+    "ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or "
+    "pa pl ps pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu";
 constexpr std::string_view kWmt21 = "en ha is ja cs ru zh de";
 constexpr std::string_view kAround = "__";
 /// The number of codes in a message.
@@ -33,14 +31,15 @@ std::string as_token(std::string_view name) {
 /// The codes of the most similar names, the most similar first; among equals, in their order.
 std::vector<std::string> similar(const Vocabulary& vocabulary, const std::vector<std::int32_t>& codes,
                                  const std::string& name) {
-  std::vector<std::pair<std::size_t, std::string>> all;
+  std::vector<std::pair<std::size_t, std::string>> by_distance;
   for (const std::int32_t id : codes) {
     const std::string& code = vocabulary.piece(id);
-    all.emplace_back(std::min(edit_distance(code, name), edit_distance(code, as_token(name))), code);
+    by_distance.emplace_back(std::min(edit_distance(code, name), edit_distance(code, as_token(name))), code);
   }
-  std::ranges::stable_sort(all, {}, &std::pair<std::size_t, std::string>::first);
+  std::ranges::stable_sort(by_distance, {}, &std::pair<std::size_t, std::string>::first);
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < std::min(all.size(), kShown); ++i) names.push_back(all[i].second);
+  for (std::size_t i = 0; i < std::min(by_distance.size(), kShown); ++i)
+    names.push_back(by_distance[i].second);
   return names;
 }
 
@@ -72,6 +71,17 @@ std::int32_t find_language(const Vocabulary& vocabulary, const std::vector<std::
     if (const std::int32_t id = vocabulary.id(code); std::ranges::binary_search(codes, id)) return id;
   }
   return SpecialIds::kAbsent;
+}
+
+std::int32_t stated_language(const TokenizerConfig& config, const char* field, const Vocabulary& vocabulary,
+                             const std::vector<std::int32_t>& codes) {
+  const std::string stated = config.token(field, "");
+  if (stated.empty()) return SpecialIds::kAbsent;
+  const std::int32_t id = find_language(vocabulary, codes, stated);
+  if (id == SpecialIds::kAbsent)
+    fail(config.name(), ": ", field, " is ", escaped(stated), ", which is none of the ", codes.size(),
+         " languages");
+  return id;
 }
 
 std::int32_t language_of(const Vocabulary& vocabulary, const std::vector<std::int32_t>& codes,

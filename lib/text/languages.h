@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/tokenizer_config.h"
 #include "text/vocabulary.h"
 
 namespace heed::text {
@@ -21,7 +22,11 @@ std::vector<std::string> m2m_codes(const std::string& name);
 /// The id of the language called `name`, which may lack the underscores of __en__; kAbsent if there is none.
 std::int32_t find_language(const Vocabulary& vocabulary, const std::vector<std::int32_t>& codes,
                            const std::string& name);
-/// The same. Throws UsageError naming `option`, the number of languages and those of similar names.
+/// The language that a field of tokenizer_config.json names; kAbsent if it names none. Throws Error if there is
+/// no such language.
+std::int32_t stated_language(const TokenizerConfig& config, const char* field, const Vocabulary& vocabulary,
+                             const std::vector<std::int32_t>& codes);
+/// find_language(). Throws UsageError naming `option`, the number of languages and those of similar names.
 std::int32_t language_of(const Vocabulary& vocabulary, const std::vector<std::int32_t>& codes,
                          const std::string& name, const std::string& option);
 

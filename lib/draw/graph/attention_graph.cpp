@@ -70,12 +70,8 @@ Graph multi_head_graph(const ModelShapes& model, const std::string& scope) {
         graph.add("linear: " + name, Kind::linear, {model.shape(scope + "/" + name + "/weight")}, {input});
     if (model.has(scope + "/" + name + "_norm/gamma"))
       node = graph.add("RMS norm", Kind::norm, {"of each head"}, {node});
-    if (name != "value" && !cross && model.text("positions").starts_with("rotary")) {
-      const std::string turned = model.text("d_rotary");  // stated where it is not the whole head
-      node = graph.add("rotate", Kind::other,
-                       {concat("by position", turned.empty() ? "" : concat(", first ", turned, " features"))},
-                       {node});
-    }
+    if (name != "value" && !cross && model.text("positions").starts_with("rotary"))
+      node = graph.add("rotate", Kind::other, {model.with_part("by position")}, {node});
     projected.push_back(node);
   }
   const auto context =

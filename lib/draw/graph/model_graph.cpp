@@ -210,10 +210,8 @@ class Stack {
     if (const std::string grouped = model_.text("n_kv_heads"); !grouped.empty())
       lines.push_back(concat(grouped, " heads of keys and values"));
     const std::string positions = model_.text("positions");
-    if (act_within_attention(positions) && !scope.ends_with("cross_attention")) {
-      const std::string turned = model_.text("d_rotary");  // stated where it is not the whole head
-      lines.push_back(concat(positions, turned.empty() ? "" : concat(", first ", turned, " features")));
-    }
+    if (act_within_attention(positions) && !scope.ends_with("cross_attention"))
+      lines.push_back(model_.with_part(positions));
     return sublayer(title, Kind::attention, std::move(lines));
   }
 
@@ -320,6 +318,11 @@ std::string ModelShapes::text(const std::string& field) const {
 bool ModelShapes::flag(const std::string& field, bool otherwise) const {
   const auto found = config_.find(field);
   return found != config_.end() && found->is_boolean() ? found->get<bool>() : otherwise;
+}
+
+std::string ModelShapes::with_part(const std::string& words) const {
+  const std::string turned = text("d_rotary");  // stated where it is not the whole head
+  return turned.empty() ? words : concat(words, ", first ", turned, " features");
 }
 
 Graph model_graph(const TensorMap& map, const std::string& scope) {

@@ -30,6 +30,8 @@ class ModelShapes {
   /// A field of the configuration as text, "" when there is none.
   std::string text(const std::string& field) const;
   bool flag(const std::string& field, bool otherwise) const;
+  /// `words`, which are of positions, with the part of a head that they turn, unless that is all of it.
+  std::string with_part(const std::string& words) const;
 
  private:
   const TensorMap& map_;

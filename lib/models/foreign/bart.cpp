@@ -7,16 +7,15 @@
 #include <optional>
 #include <string_view>
 
-#include "base/error.h"
 #include "models/config_json.h"
 #include "models/foreign/families.h"
 #include "models/foreign/generation.h"
 #include "models/foreign/pair_layers.h"
 #include "models/model_file.h"
 #include "models/transformer.h"
-#include "text/foreign_json.h"
 #include "text/foreign_sentencepiece.h"
 #include "text/languages.h"
+#include "text/tokenizer_config.h"
 
 namespace heed::foreign {
 namespace bart {
@@ -82,18 +81,13 @@ TransformerConfig config_of(ConfigFields& fields, const Kind& kind, const Specia
   return config;
 }
 
-/// The code of the language that tgt_lang of tokenizer_config.json names; kAbsent if it names none. Throws Error if there is
-/// no such language.
+/// The code of the language that tgt_lang of tokenizer_config.json names; kAbsent if it names none. Throws Error
+/// if there is no such language.
 std::int32_t stated_target(const Source& source, const text::Tokenizer& tokenizer) {
-  const std::string path = source.file("tokenizer_config.json");
-  if (path.empty()) return SpecialIds::kAbsent;
-  const Json name = read_json_object(path).value("tgt_lang", Json());
-  if (!name.is_string() || tokenizer.languages().empty()) return SpecialIds::kAbsent;
-  const std::int32_t id = text::find_language(tokenizer.vocabulary(), tokenizer.languages(), name);
-  if (id == SpecialIds::kAbsent)
-    fail(escaped(path), ": tgt_lang is ", text::Object::shown(name), ", which is none of the ",
-         tokenizer.languages().size(), " languages");
-  return id;
+  if (source.file(text::kTokenizerConfigFile).empty() || tokenizer.languages().empty())
+    return SpecialIds::kAbsent;
+  return text::stated_language(text::TokenizerConfig(source.path()), "tgt_lang", tokenizer.vocabulary(),
+                               tokenizer.languages());
 }
 
 ForeignModel describe(const Source& source) {

@@ -1,7 +1,7 @@
 // BERT (Devlin et al. 2019) and relatives with its layers: RoBERTa (Liu et al. 2019) and the same by other
 // names, XLM-RoBERTa (Conneau et al. 2020) and CamemBERT (Martin et al. 2020); MPNet (Song et al. 2020),
-// without token types and with biases of distances in the scores; ELECTRA (Clark et al. 2020), with embeddings
-// of another width. In transformers' format: https://github.com/huggingface/transformers,
+// without token types and with biases of distances in the scores; ELECTRA (Clark et al. 2020), with factorised
+// embeddings. In transformers' format: https://github.com/huggingface/transformers,
 // src/transformers/models/{bert,roberta,xlm_roberta,camembert,mpnet,electra}; alone, with a head for masked
 // words, or with one that classifies sentences or tokens; or in a folder of sentence-transformers (MiniLM,
 // multilingual-e5, all-mpnet).

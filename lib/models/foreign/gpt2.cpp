@@ -109,9 +109,9 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
                 {"model_type", "gpt2"},
                 {"n_inner", config.d_ff},
                 {"activation_function", activation},
-                {"embd_pdrop", config.embedding_dropout < 0 ? config.dropout : config.embedding_dropout},
                 {"scale_attn_weights", config.score_scale != "1"}};
   state_same(kSame, fields_of(config), out.config);
+  state_embedding_dropout(config, "embd_pdrop", out.config);
   finish_decoder(loaded, config, {kTable, kPrefix}, mappings_of, out);
   return out;
 }

@@ -19,23 +19,28 @@ namespace {
 
 /// The names of a layer's tensors, behind the layer's number.
 struct LayerNames {
-  const char *attention_norm, *feed_forward_norm /* null: attention_norm is for both */;
-  const char *attention, *query, *key, *value, *output;  ///< query null: all three are fused
-  const char *inner, *outer;
+  const char* attention_norm = "input_layernorm";
+  const char* feed_forward_norm = "post_attention_layernorm";  ///< null: attention_norm is for both
+  const char* attention = "self_attn.";
+  const char *query = "q_proj", *key = "k_proj",
+             *value = "v_proj";  ///< query null: all three are `attention`
+  const char *output, *inner, *outer;
 };
 
-/// A member of the family: its names, and settings that the config does not state.
+/// A member of the family: its names, and settings that the config does not state. The defaults are what most
+/// have.
 struct Kind {
   const char *model_type, *name, *class_name;
-  const char *prefix, *stack /* behind the prefix */, *table, *final_norm;
+  const char *prefix = "model.", *stack = "" /* behind the prefix */, *table = "embed_tokens", *final_norm;
   const char* scores = kWordScores;
   LayerNames layer;
-  const char *d_ff_field, *activation_field, *epsilon_field;  ///< epsilon null: 1e-5, always
-  const char *dropout_field, *embedding_dropout_field;        ///< the second null: as the first, in OPT 0
-  std::int64_t vocab_size, d_model, d_ff, n_layers, n_heads, max_length;
+  const char *d_ff_field = "intermediate_size", *activation_field = "hidden_act";
+  const char* epsilon_field = "layer_norm_eps";                   ///< null: 1e-5, always
+  const char *dropout_field, *embedding_dropout_field = nullptr;  ///< the second null: as the first, in OPT 0
+  std::int64_t vocab_size, d_model, d_ff, n_layers, n_heads, max_length = 2048;
   const char* activation;
-  double dropout;
-  bool tied;
+  double dropout = 0;
+  bool tied = false;
   DefaultIds ids;
   RotarySettingsOf rotary = {};
 };
@@ -45,40 +50,29 @@ constexpr Kind kKinds[] = {
      .name = "GPT-NeoX",
      .class_name = "GPTNeoXForCausalLM",
      .prefix = "gpt_neox.",
-     .stack = "",
      .table = "embed_in",
      .final_norm = "final_layer_norm",
      .scores = "embed_out.weight",
-     .layer = {"input_layernorm", "post_attention_layernorm", "attention.query_key_value", nullptr, nullptr,
-               nullptr, "attention.dense", "mlp.dense_h_to_4h", "mlp.dense_4h_to_h"},
-     .d_ff_field = "intermediate_size",
-     .activation_field = "hidden_act",
-     .epsilon_field = "layer_norm_eps",
+     .layer = {.attention = "attention.query_key_value",
+               .query = nullptr,
+               .output = "attention.dense",
+               .inner = "mlp.dense_h_to_4h",
+               .outer = "mlp.dense_4h_to_h"},
      .dropout_field = "hidden_dropout",
-     .embedding_dropout_field = nullptr,
      .vocab_size = 50432,
      .d_model = 6144,
      .d_ff = 24576,
      .n_layers = 44,
      .n_heads = 64,
-     .max_length = 2048,
      .activation = "gelu",
-     .dropout = 0,
-     .tied = false,
      .ids = {0, 2},
      .rotary = {"rotary_emb_base", "rotary_pct", 0.25}},
     {.model_type = "phi",
      .name = "Phi",
      .class_name = "PhiForCausalLM",
-     .prefix = "model.",
-     .stack = "",
-     .table = "embed_tokens",
      .final_norm = "final_layernorm",
-     .layer = {"input_layernorm", nullptr, "self_attn.", "q_proj", "k_proj", "v_proj", "self_attn.dense",
-               "mlp.fc1", "mlp.fc2"},
-     .d_ff_field = "intermediate_size",
-     .activation_field = "hidden_act",
-     .epsilon_field = "layer_norm_eps",
+     .layer =
+         {.feed_forward_norm = nullptr, .output = "self_attn.dense", .inner = "mlp.fc1", .outer = "mlp.fc2"},
      .dropout_field = "resid_pdrop",
      .embedding_dropout_field = "embd_pdrop",
      .vocab_size = 51200,
@@ -86,23 +80,14 @@ constexpr Kind kKinds[] = {
      .d_ff = 8192,
      .n_layers = 24,
      .n_heads = 32,
-     .max_length = 2048,
      .activation = "gelu_new",
-     .dropout = 0,
-     .tied = false,
      .ids = {1, 2},
      .rotary = {"rope_theta", "partial_rotary_factor", 0.5}},
     {.model_type = "starcoder2",
      .name = "StarCoder2",
      .class_name = "Starcoder2ForCausalLM",
-     .prefix = "model.",
-     .stack = "",
-     .table = "embed_tokens",
      .final_norm = "norm",
-     .layer = {"input_layernorm", "post_attention_layernorm", "self_attn.", "q_proj", "k_proj", "v_proj",
-               "self_attn.o_proj", "mlp.c_fc", "mlp.c_proj"},
-     .d_ff_field = "intermediate_size",
-     .activation_field = "hidden_act",
+     .layer = {.output = "self_attn.o_proj", .inner = "mlp.c_fc", .outer = "mlp.c_proj"},
      .epsilon_field = "norm_epsilon",
      .dropout_field = "residual_dropout",
      .embedding_dropout_field = "embedding_dropout",
@@ -113,29 +98,27 @@ constexpr Kind kKinds[] = {
      .n_heads = 24,
      .max_length = 4096,
      .activation = "gelu_pytorch_tanh",
-     .dropout = 0,
      .tied = true,
      .ids = {50256, 50256}},
     {.model_type = "opt",
      .name = "OPT",
      .class_name = "OPTForCausalLM",
-     .prefix = "model.",
      .stack = "decoder.",
-     .table = "embed_tokens",
      .final_norm = "final_layer_norm",
-     .layer = {"self_attn_layer_norm", "final_layer_norm", "self_attn.", "q_proj", "k_proj", "v_proj",
-               "self_attn.out_proj", "fc1", "fc2"},
+     .layer = {.attention_norm = "self_attn_layer_norm",
+               .feed_forward_norm = "final_layer_norm",
+               .output = "self_attn.out_proj",
+               .inner = "fc1",
+               .outer = "fc2"},
      .d_ff_field = "ffn_dim",
      .activation_field = "activation_function",
      .epsilon_field = nullptr,
      .dropout_field = "dropout",
-     .embedding_dropout_field = nullptr,
      .vocab_size = 50272,
      .d_model = 768,
      .d_ff = 3072,
      .n_layers = 12,
      .n_heads = 12,
-     .max_length = 2048,
      .activation = "relu",
      .dropout = 0.1,
      .tied = true,
@@ -262,8 +245,7 @@ Mappings mappings_of(const DecoderOnlyConfig& config) {
   const std::string root = concat(kind.prefix, kind.stack), table = names_of(kind).table;
   Mappings map;
   map.optional_prefix(kind.prefix);
-  const std::int64_t d = config.d_model, d_ff = config.d_ff,
-                     keys = d / config.n_heads * (config.n_kv_heads > 0 ? config.n_kv_heads : config.n_heads);
+  const std::int64_t d = config.d_model, d_ff = config.d_ff, keys = config.head_width() * config.key_heads();
   const bool biases = config.attention_bias == "all", ff_bias = config.feed_forward_bias;
   map.same(table, {config.target_vocab_size, d}, "decoder/embedding/weight");
   if (config.positions == "learned")
@@ -355,8 +337,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
     out.config["use_parallel_residual"] = config.parallel_residual != "no";
     out.config["attention_bias"] = config.attention_bias == "all";
   }
-  if (index == kPhi || index == kStarCoder)
-    out.config["num_key_value_heads"] = config.n_kv_heads > 0 ? config.n_kv_heads : config.n_heads;
+  if (index == kPhi || index == kStarCoder) out.config["num_key_value_heads"] = config.key_heads();
   if (index == kStarCoder) {
     out.config["use_bias"] = config.feed_forward_bias;
     out.config["sliding_window"] = config.sliding_window > 0 ? Json(config.sliding_window) : Json();

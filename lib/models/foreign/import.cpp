@@ -79,7 +79,7 @@ constexpr std::int64_t kLargestTable = std::int64_t{1} << 28;
 template <class Config>
 void check_positions(const Config& config) {
   if constexpr (std::is_base_of_v<TransformerOptions, Config>) {
-    const std::int64_t d_head = config.d_head > 0 ? config.d_head : config.d_model / config.n_heads;
+    const std::int64_t d_head = config.head_width();
     const PositionSettings positions(config, config.d_model, config.n_heads, d_head, config.max_length);
     const std::int64_t width = std::max<std::int64_t>(positions.computed_width(), 1);
     if (config.max_length > kLargestTable / width)

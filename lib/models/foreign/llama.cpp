@@ -148,10 +148,8 @@ template <bool fused>
 Mappings mappings_of(const DecoderOnlyConfig& config) {
   Mappings map;
   map.optional_prefix(kPrefix);
-  const std::int64_t d = config.d_model, d_ff = config.d_ff,
-                     d_head = config.d_head > 0 ? config.d_head : d / config.n_heads,
-                     queries = config.n_heads * d_head,
-                     keys = (config.n_kv_heads > 0 ? config.n_kv_heads : config.n_heads) * d_head;
+  const std::int64_t d = config.d_model, d_ff = config.d_ff, d_head = config.head_width(),
+                     queries = config.n_heads * d_head, keys = config.key_heads() * d_head;
   const bool biases = config.attention_bias != "none", output_bias = config.attention_bias == "all",
              ff_bias = config.feed_forward_bias;
   map.same(kTable, {config.target_vocab_size, d}, "decoder/embedding/weight");
@@ -239,13 +237,13 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   Exported out;
   out.config = {{"architectures", {concat(is_phi3 ? "Phi3" : kind.name, "ForCausalLM")}},
                 {"model_type", kind.model_type},
-                {"num_key_value_heads", config.n_kv_heads > 0 ? config.n_kv_heads : config.n_heads},
+                {"num_key_value_heads", config.key_heads()},
                 {"hidden_act", activation}};
   if (is_phi3) {
     out.config["resid_pdrop"] = config.dropout;
     state_embedding_dropout(config, "embd_pdrop", out.config);
   } else {
-    out.config["head_dim"] = config.d_head > 0 ? config.d_head : config.d_model / config.n_heads;
+    out.config["head_dim"] = config.head_width();
   }
   state_same(same_fields(kind), fields_of(config), out.config);
   state_rotary(kind.rotary, config, out.config);

@@ -48,10 +48,6 @@ void read_scaling(const RotarySettingsOf& family, ConfigFields& fields, DecoderO
     fields.expect(kShare, {1.0, 1});
 }
 
-std::int64_t head_of(const DecoderOnlyConfig& config) {
-  return config.d_head > 0 ? config.d_head : config.d_model / config.n_heads;
-}
-
 /// As transformers rounds it.
 std::int64_t part_of(std::int64_t d_head, double share) {
   return static_cast<std::int64_t>(static_cast<double>(d_head) * share);
@@ -87,7 +83,7 @@ void read_rotary(const RotarySettingsOf& family, ConfigFields& fields, DecoderOn
     return;
   }
   if (config.n_heads == 0) return;  // which is refused later
-  const std::int64_t d_head = head_of(config);
+  const std::int64_t d_head = config.head_width();
   config.d_rotary = part_of(d_head, share);
   if (config.d_rotary < 2 && d_head > 1)
     fields.refuse(concat(family.share, " is ", share, ": no pair of features of a head turns"));
@@ -103,7 +99,7 @@ std::string rotary_formula(const DecoderOnlyConfig& config) {
 void state_rotary(const RotarySettingsOf& family, const DecoderOnlyConfig& config, Json& out) {
   out[family.base] = config.rope_base;
   if (family.share) {
-    const std::int64_t d_head = head_of(config), turned = config.d_rotary > 0 ? config.d_rotary : d_head;
+    const std::int64_t d_head = config.head_width(), turned = config.d_rotary > 0 ? config.d_rotary : d_head;
     double share = static_cast<double>(turned) / static_cast<double>(d_head);
     while (part_of(d_head, share) < turned) share = std::nextafter(share, 2);
     out[family.share] = share;
