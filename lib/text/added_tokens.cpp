@@ -61,7 +61,8 @@ AddedTokens::AddedTokens(std::vector<AddedToken> list, const Vocabulary& vocabul
     const std::int32_t id = list_[i].id;
     if (id < 0 || id >= vocabulary.size())
       fail(where, ": added token ", id, ", wanted one below ", vocabulary.size());
-    texts_.push_back(vocabulary.piece(id));
+    const std::string& piece = vocabulary.piece(id);
+    texts_.push_back(list_[i].line_ends ? with_line_ends(piece) : piece);
     if (texts_.back().size() > kLongest)
       fail(where, ": the token \"", escaped(texts_.back()), "\" is longer than ", kLongest, " bytes");
     if (!spells_special && vocabulary.special().contains(id)) continue;
@@ -79,7 +80,7 @@ void AddedTokens::add(Set& set, const std::string& text, std::size_t token) cons
 }
 
 void AddedTokens::cut(const Set& set, std::string_view text, const std::function<void(std::int32_t)>& found,
-                      const std::function<void(const std::string&)>& between) const {
+                      const std::function<void(const std::string&, bool)>& between) const {
   std::size_t done = 0;
   const auto matches = [&](std::size_t at) {
     for (const std::size_t length : set.lengths) {
@@ -105,11 +106,11 @@ void AddedTokens::cut(const Set& set, std::string_view text, const std::function
       begin -= before(text, begin).size();
     while (token.rstrip && end < text.size() && is_white_space(code_point(after(text, end))))
       end += after(text, end).size();
-    if (begin > done) between(std::string(text.substr(done, begin - done)));
+    if (begin > done) between(std::string(text.substr(done, begin - done)), done == 0);
     found(token.id);
     done = end;
   }
-  if (done < text.size()) between(std::string(text.substr(done)));
+  if (done < text.size()) between(std::string(text.substr(done)), done == 0);
 }
 
 std::vector<std::int32_t> AddedTokens::encode(const std::string& line, const Normalize& normalize,
@@ -118,9 +119,9 @@ std::vector<std::int32_t> AddedTokens::encode(const std::string& line, const Nor
   for (const std::size_t token : normalized_) add(normalized, normalize(texts_[token]), token);
   std::vector<std::int32_t> ids;
   const auto found = [&](std::int32_t id) { ids.push_back(id); };
-  cut(plain_, line, found, [&](const std::string& part) {
-    cut(normalized, normalize(part), found, [&](const std::string& rest) {
-      const std::vector<std::int32_t> more = encode(rest);
+  cut(plain_, line, found, [&](const std::string& part, bool is_first) {
+    cut(normalized, normalize(part), found, [&](const std::string& rest, bool begins) {
+      const std::vector<std::int32_t> more = encode(rest, is_first && begins);
       ids.insert(ids.end(), more.begin(), more.end());
     });
   });
@@ -128,31 +129,43 @@ std::vector<std::int32_t> AddedTokens::encode(const std::string& line, const Nor
 }
 
 void AddedTokens::add_to(Json& settings) const {
-  for (const AddedToken& each : list_)
-    settings["added"].push_back({{"id", each.id},
-                                 {"single_word", each.single_word},
-                                 {"lstrip", each.lstrip},
-                                 {"rstrip", each.rstrip},
-                                 {"normalized", each.normalized}});
+  if (!list_.empty()) settings["added"] = as_json(list_);
 }
 
 AddedTokens AddedTokens::of_settings(const Json& settings, const Vocabulary& vocabulary,
                                      const std::string& where) {
   if (!settings.is_object() || !settings.contains("added")) return {};
+  return {tokens_of_json(settings.at("added"), where), vocabulary, where};
+}
+
+Json as_json(const std::vector<AddedToken>& tokens) {
+  Json list = Json::array();
+  for (const AddedToken& each : tokens) {
+    list.push_back({{"id", each.id},
+                    {"single_word", each.single_word},
+                    {"lstrip", each.lstrip},
+                    {"rstrip", each.rstrip},
+                    {"normalized", each.normalized}});
+    if (each.line_ends) list.back()["line_ends"] = true;
+  }
+  return list;
+}
+
+std::vector<AddedToken> tokens_of_json(const Json& tokens, const std::string& where) {
   std::vector<AddedToken> list;
   try {
-    for (const Json& each : settings.at("added")) {
+    for (const Json& each : tokens) {
       const Json& id = each.at("id");
       if (!id.is_number_integer() || id < 0 || id > INT32_MAX)
         fail(where, ": added tokens: wanted ids, got ", escaped(id.dump(), 100));
       list.push_back({id.get<std::int32_t>(), each.at("single_word").get<bool>(),
                       each.at("lstrip").get<bool>(), each.at("rstrip").get<bool>(),
-                      each.at("normalized").get<bool>()});
+                      each.at("normalized").get<bool>(), each.value("line_ends", false)});
     }
   } catch (const Json::exception& e) {
     fail(where, ": added tokens: ", escaped(e.what(), 200));
   }
-  return {std::move(list), vocabulary, where};
+  return list;
 }
 
 }  // namespace heed::text

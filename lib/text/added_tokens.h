@@ -22,7 +22,13 @@ struct AddedToken {
   bool lstrip = false;       ///< takes the white space before it
   bool rstrip = false;       ///< takes the white space after it
   bool normalized = false;   ///< searched in normalised text, after the others
+  bool line_ends = false;    ///< "<newline>" in its piece is an end of line in the text
 };
+
+/// Tokens as part of a scheme's settings.
+nlohmann::json as_json(const std::vector<AddedToken>& tokens);
+/// The inverse. Throws Error beginning with `where` if the settings are damaged.
+std::vector<AddedToken> tokens_of_json(const nlohmann::json& list, const std::string& where);
 
 /// The special pieces of a vocabulary, each once.
 std::vector<AddedToken> special_pieces(const Vocabulary& vocabulary);
@@ -39,8 +45,9 @@ class AddedTokens {
   const std::vector<AddedToken>& list() const { return list_; }
 
   using Normalize = std::function<std::string(const std::string& text)>;
-  using Encode = std::function<std::vector<std::int32_t>(const std::string& text)>;
-  /// The ids of a line; `encode` handles the normalised text between the tokens.
+  using Encode = std::function<std::vector<std::int32_t>(const std::string& text, bool begins)>;
+  /// The ids of a line; `encode` handles the normalised text between the tokens, and is told whether it
+  /// begins the line.
   std::vector<std::int32_t> encode(const std::string& line, const Normalize& normalize,
                                    const Encode& encode) const;
 
@@ -57,9 +64,9 @@ class AddedTokens {
     std::vector<std::size_t> lengths;                     ///< of the texts, longest first
   };
   void add(Set& set, const std::string& text, std::size_t token) const;
-  /// Calls found(id) and between(text), in the order of the text.
+  /// Calls found(id) and between(text, whether it begins there), in the order of the text.
   void cut(const Set& set, std::string_view text, const std::function<void(std::int32_t)>& found,
-           const std::function<void(const std::string&)>& between) const;
+           const std::function<void(const std::string&, bool)>& between) const;
 
   std::vector<AddedToken> list_;
   std::vector<std::string> texts_;  ///< texts of the list

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <queue>
-#include <unordered_map>
 
 #include "base/choice.h"
 #include "base/error.h"
@@ -162,14 +160,11 @@ class ByteBpeScheme : public Scheme {
  public:
   ByteBpeScheme(Vocabulary vocabulary_, std::vector<Merge> merges, ByteBpeOptions options)
       : Scheme(std::move(vocabulary_)), options_(std::move(options)), merges_(std::move(merges)) {
+    const std::string kind = "byte-level BPE";
     for (unsigned byte = 0; byte < 256; ++byte)
-      id_of_byte_[byte] = id_of(spelled(std::string(1, static_cast<char>(byte))), "the byte");
-    for (std::size_t rank = 0; rank < merges_.size(); ++rank) {
-      const auto& [left, right] = merges_[rank];
-      const std::int32_t merged = id_of(left + right, "the merge");
-      rules_.try_emplace(key(id_of(left, "part of a merge"), id_of(right, "part of a merge")),
-                         Rule{static_cast<std::int32_t>(rank), merged});
-    }
+      id_of_byte_[byte] =
+          needed_piece(vocabulary(), spelled(std::string(1, static_cast<char>(byte))), "the byte", kind);
+    rules_ = {merges_, vocabulary(), kind};
     for (const std::string& piece : vocabulary().pieces())
       bytes_.push_back(vocabulary().is_special(piece) ? piece : bytes_of(piece));
   }
@@ -178,8 +173,11 @@ class ByteBpeScheme : public Scheme {
     return encode_with_masks(
         vocabulary(), line, options_.mask_strips, [&](const std::string& part, auto& ids) {
           const std::string text = (options_.prefix_space && part[0] != ' ' ? " " : "") + part;
-          for (std::string_view word : split_words(text, options_.pattern)) {
-            if (!append_whole(word, ids)) append_merged(word, ids);
+          for (const std::string_view word : words(text)) {
+            if (append_whole(word, ids)) continue;
+            const std::size_t first = ids.size();
+            for (const char byte : word) ids.push_back(id_of_byte_[static_cast<unsigned char>(byte)]);
+            rules_.apply(ids, first);
           }
         });
   }
@@ -222,43 +220,20 @@ class ByteBpeScheme : public Scheme {
                             {"prefix_space", options_.prefix_space},
                             {"ignore_merges", options_.ignore_merges}};
     if (options_.mask_strips) settings["mask_strips"] = true;
+    if (options_.digits != DigitSplit::none) {
+      settings["digits"] = kDigitSplits[static_cast<std::size_t>(options_.digits)];
+      settings["digits_last"] = options_.digits_last;
+    }
     add_frame(settings, options_.frame);
     options_.added.add_to(settings);
     return settings;
   }
 
  private:
-  struct Rule {
-    std::int32_t rank, merged;
-  };
-  /// A symbol of a word, in a list of those that are left.
-  struct Symbol {
-    std::int32_t id;
-    std::int32_t before, after;  ///< -1: none
-  };
-  struct Candidate {
-    std::int32_t rank, at;  ///< of the left symbol
-    std::int32_t left, right;
-    bool operator>(const Candidate& other) const {
-      return std::pair(rank, at) > std::pair(other.rank, other.at);
-    }
-  };
-
-  static std::uint64_t key(std::int32_t left, std::int32_t right) {
-    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 |
-           static_cast<std::uint32_t>(right);
-  }
-  std::int32_t id_of(const std::string& piece, const char* what) const {
-    if (!vocabulary().contains(piece))
-      fail("vocabulary: ", what, " \"", escaped(piece),
-           "\" is not among its pieces: is it one of byte-level BPE?");
-    return vocabulary().id(piece);
-  }
-
   /// Whether the piece occurs in text although no merge makes it.
   bool is_whole_word(std::int32_t id) const {
     return options_.ignore_merges && !vocabulary().special().contains(id) &&
-           split_words(bytes_[static_cast<std::size_t>(id)], options_.pattern).size() == 1;
+           words(bytes_[static_cast<std::size_t>(id)]).size() == 1;
   }
 
   bool append_whole(std::string_view word, std::vector<std::int32_t>& ids) const {
@@ -269,41 +244,15 @@ class ByteBpeScheme : public Scheme {
     return true;
   }
 
-  /// The lowest rank first, of equal ones the leftmost.
-  void append_merged(std::string_view word, std::vector<std::int32_t>& ids) const {
-    std::vector<Symbol> symbols;
-    std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> candidates;
-    const auto consider = [&](std::int32_t at) {
-      if (at < 0 || symbols[at].after < 0) return;
-      const std::int32_t left = symbols[at].id, right = symbols[symbols[at].after].id;
-      if (const auto rule = rules_.find(key(left, right)); rule != rules_.end())
-        candidates.push({rule->second.rank, at, left, right});
-    };
-    const auto size = static_cast<std::int32_t>(word.size());
-    for (std::int32_t i = 0; i < size; ++i)
-      symbols.push_back({id_of_byte_[static_cast<unsigned char>(word[i])], i - 1, i + 1 < size ? i + 1 : -1});
-    for (std::int32_t i = 0; i < size; ++i) consider(i);
-    while (!candidates.empty()) {
-      const Candidate next = candidates.top();
-      candidates.pop();
-      Symbol& left = symbols[next.at];
-      if (left.id != next.left || left.after < 0 || symbols[left.after].id != next.right)
-        continue;  // merged since
-      Symbol& right = symbols[left.after];
-      left.id = rules_.at(key(next.left, next.right)).merged;
-      left.after = right.after;
-      right.id = -1;
-      if (left.after >= 0) symbols[left.after].before = next.at;
-      consider(left.before);
-      consider(next.at);
-    }
-    for (std::int32_t i = 0; i >= 0 && i < size; i = symbols[i].after) ids.push_back(symbols[i].id);
+  /// The parts of a text that are merged one by one.
+  std::vector<std::string_view> words(std::string_view text) const {
+    return split_in_turn(text, options_.pattern, options_.digits, options_.digits_last);
   }
 
   ByteBpeOptions options_;
   std::vector<Merge> merges_;
   std::array<std::int32_t, 256> id_of_byte_{};
-  std::unordered_map<std::uint64_t, Rule> rules_;
+  MergeRules rules_;
   std::vector<std::string> bytes_;  ///< by id
 };
 
@@ -327,6 +276,33 @@ SplitPattern pattern_of_expression(const std::string& expression) {
 
 std::vector<std::string_view> split_words(std::string_view text, SplitPattern pattern) {
   return Scanner(text, pattern).words(text);
+}
+
+std::vector<std::string_view> split_digits(std::string_view text, DigitSplit how) {
+  std::vector<std::string_view> parts;
+  bool was_digit = false;
+  std::size_t at = 0;
+  for (const std::string_view character : characters(text)) {
+    const bool is_digit = category(code_point(character)) == 'N';
+    const bool cuts =
+        how != DigitSplit::none && (is_digit != was_digit || (is_digit && how == DigitSplit::each));
+    if (parts.empty() || cuts) parts.push_back(text.substr(at, 0));
+    parts.back() = {parts.back().data(), parts.back().size() + character.size()};
+    at += character.size();
+    was_digit = is_digit;
+  }
+  return parts;
+}
+
+std::vector<std::string_view> split_in_turn(std::string_view text, SplitPattern pattern, DigitSplit digits,
+                                            bool digits_last) {
+  if (digits == DigitSplit::none) return split_words(text, pattern);
+  std::vector<std::string_view> all;
+  for (const std::string_view part : digits_last ? split_words(text, pattern) : split_digits(text, digits)) {
+    const auto more = digits_last ? split_digits(part, digits) : split_words(part, pattern);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
 }
 
 std::set<std::int32_t> pieces_without_merge(const Vocabulary& vocabulary,
@@ -358,6 +334,10 @@ SchemePtr make_byte_bpe_scheme(Vocabulary vocabulary, const std::vector<std::str
   settings.at("prefix_space").get_to(options.prefix_space);
   settings.at("ignore_merges").get_to(options.ignore_merges);
   options.mask_strips = settings.value("mask_strips", false);
+  if (settings.contains("digits")) {
+    options.digits = chosen<DigitSplit>(name + ": digits", kDigitSplits, settings.at("digits"));
+    settings.at("digits_last").get_to(options.digits_last);
+  }
   options.frame = frame_of_settings(settings, vocabulary, name + "/config");
   options.added = AddedTokens::of_settings(settings, vocabulary, name + "/config");
   std::vector<Merge> pairs;

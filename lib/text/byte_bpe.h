@@ -1,6 +1,7 @@
-// Byte-level BPE, the tokenizer of GPT-2, RoBERTa, Llama 3 and Qwen2: text is split into words by a pattern,
-// each byte of a word is a symbol, and symbols are merged in the order in which the merges were learned.
-// Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.2.
+// Byte-level BPE, the tokenizer of GPT-2, RoBERTa, Llama 3, Qwen2 and SmolLM: text is split into words by a
+// pattern, of some models also around digits, each byte of a word is a symbol, and symbols are merged in the
+// order in which the merges were learned. Radford et al. 2019, "Language Models are Unsupervised Multitask
+// Learners", section 2.2.
 //
 // Pieces are written with one character per byte: the printable ones of Latin-1 represent themselves, the
 // others are mapped in order to U+0100 and up, so a space is "Ġ". No text is unknown.
@@ -17,6 +18,7 @@
 
 #include "text/added_tokens.h"
 #include "text/bpe.h"
+#include "text/merge_rules.h"
 #include "text/scheme.h"
 
 namespace heed::text {
@@ -35,8 +37,23 @@ std::string expression_of(SplitPattern pattern);
 /// The words of `text`, valid UTF-8; together they are the text.
 std::vector<std::string_view> split_words(std::string_view text, SplitPattern pattern);
 
+/// How text is also cut around digits, the characters of Unicode's category N, such as "1", "²" and "½": not
+/// at all, each digit alone, or runs of them.
+enum class DigitSplit { none, each, runs };
+inline const std::vector<std::string> kDigitSplits{"none", "each", "runs"};
+
+/// The parts of `text`, valid UTF-8; together they are the text.
+std::vector<std::string_view> split_digits(std::string_view text, DigitSplit how);
+
+/// Both, each part of the first being split by the second as if it were the whole text: digits, then the
+/// pattern, or, if `digits_last`, the reverse.
+std::vector<std::string_view> split_in_turn(std::string_view text, SplitPattern pattern, DigitSplit digits,
+                                            bool digits_last);
+
 struct ByteBpeOptions {
   SplitPattern pattern = SplitPattern::gpt2;
+  DigitSplit digits = DigitSplit::none;
+  bool digits_last = false;    ///< after the pattern, not before
   bool prefix_space = false;   ///< a space is prepended to text that does not begin with one
   bool ignore_merges = false;  ///< a word that is a piece is kept whole, whatever the merges give
   bool mask_strips = false;    ///< the mask takes the white space before it

@@ -29,11 +29,6 @@ constexpr char kT5Model[] = "spiece.model", kLlamaModel[] = "tokenizer.model";
 constexpr char kVocabulary[] = "vocab.json", kTargetVocabulary[] = "target_vocab.json";
 constexpr char kModelName[] = "SentencePiece model";
 
-/// A piece of a model as it is in a vocabulary, whose pieces have no end of line; Gemma's may.
-std::string without_line_ends(const std::string& piece) {
-  return replace_all(piece, "\n", "<newline>");
-}
-
 class ForeignSentencePieceScheme final : public Scheme {
  public:
   /// `loaded`: the model; null: it is not loaded yet.

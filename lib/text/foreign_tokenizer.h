@@ -1,6 +1,6 @@
 // Tokenizers of other programs' models, from the files beside their weights:
 //   tokenizer.json              of the library tokenizers (https://github.com/huggingface/tokenizers):
-//                               byte-level BPE, WordPiece, Unigram of words, NLLB's BPE
+//                               byte-level BPE, BPE of characters, WordPiece, Unigram of words, NLLB's BPE
 //   vocab.json and merges.txt   of GPT-2 and its successors
 //   SentencePiece models        of Marian, T5, Llama, Gemma, NLLB, mBART, M2M-100, XLM-RoBERTa, CamemBERT
 //                               (text/foreign_sentencepiece.h); all but the last two take precedence over a
@@ -14,7 +14,7 @@
 //
 // Text cannot spell special tokens except the mask, unless requested (Tokenizer::spelling_special_tokens());
 // in the library it can, unless disabled. Text can spell non-special added tokens (text/added_tokens.h) in
-// byte-level BPE; elsewhere they are an error.
+// byte-level BPE and BPE of characters; elsewhere they are an error.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ bool is_foreign_tokenizer(const std::string& path);
 /// is not supported.
 ForeignTokenizer read_foreign_tokenizer(const std::string& path, const std::string& side = "source");
 
-/// The tokenizer as tokenizer.json; empty unless the type is byte_bpe, wordpiece or word_unigram. Pieces that
-/// arise only from their name become its added, special tokens.
+/// The tokenizer as tokenizer.json; empty unless the type is byte_bpe, character_bpe, wordpiece or word_unigram.
+/// Pieces that arise only from their name become its added, special tokens.
 std::string tokenizer_json(const Tokenizer& tokenizer);
 
 }  // namespace heed::text

@@ -190,6 +190,10 @@ std::vector<AddedToken> Scheme::special_tokens() const {
   return {};
 }
 
+std::vector<std::int32_t> Scheme::encode_part(const std::string& part, bool) const {
+  return encode(part);
+}
+
 nlohmann::json Scheme::settings() const {
   return nullptr;
 }

@@ -48,8 +48,12 @@ struct AddedToken;
 class Scheme {
  public:
   virtual ~Scheme() = default;
-  /// The ids of a line of valid UTF-8; none is special except unk and mask.
+  /// The ids of a line of valid UTF-8, normalized(); none is special except unk and mask.
   virtual std::vector<std::int32_t> encode(const std::string& line) const = 0;
+  /// Text as encode() takes it, from a line or from a part of one between the tokens of added().
+  virtual std::string normalized(const std::string& text) const { return text; }
+  /// encode() of such a part, which may begin the line.
+  virtual std::vector<std::int32_t> encode_part(const std::string& part, bool begins_line) const;
   /// The ids of a sampled segmentation of the same text. Throws UsageError if the scheme has only one.
   virtual std::vector<std::int32_t> draw(const std::string& line, PieceDraw& how) const;
   /// The text of pieces, none of which is special except unk and mask.

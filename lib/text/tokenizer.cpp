@@ -12,6 +12,7 @@
 #include "text/added_tokens.h"
 #include "text/bounded_json.h"
 #include "text/byte_bpe.h"
+#include "text/character_bpe.h"
 #include "text/foreign_sentencepiece.h"
 #include "text/foreign_tokenizer.h"
 #include "text/languages.h"
@@ -40,11 +41,22 @@ Vocabulary frequent_pieces(Vocabulary vocabulary, const WordCounts& counts, std:
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int32_t>::max();
 
 /// The types in files: those of PieceType, then those that are only imported.
-enum class StoredType { bpe, unigram, word, character, byte_bpe, wordpiece, sentencepiece, word_unigram };
+enum class StoredType {
+  bpe,
+  unigram,
+  word,
+  character,
+  byte_bpe,
+  wordpiece,
+  sentencepiece,
+  word_unigram,
+  character_bpe
+};
 
 StoredType stored_type(const std::string& type, const std::string& where) {
   std::vector<std::string> types = kPieceTypes.words;
-  types.insert(types.end(), {kByteBpeType, kWordPieceType, kSentencePieceType, kWordUnigramType});
+  types.insert(types.end(),
+               {kByteBpeType, kWordPieceType, kSentencePieceType, kWordUnigramType, kCharacterBpeType});
   return chosen<StoredType>(where + "type", types, type);
 }
 
@@ -217,6 +229,10 @@ SchemePtr scheme_from_map(const TensorMap& map, const std::string& prefix, const
       return make_foreign_sentencepiece_scheme(vocabulary(), model(), settings, at);
     case StoredType::word_unigram:
       return make_word_unigram_scheme(vocabulary(), model(), settings, at);
+    case StoredType::character_bpe:
+      return make_character_bpe_scheme(
+          vocabulary(), map.contains(prefix + "/merges") ? merges() : std::vector<std::string>(), settings,
+          at);
     case StoredType::bpe:
       if (config["pretokenized"].get<bool>())
         return make_subword_scheme(vocabulary(), BpeCodes::parse(merges(), at + "/merges"));
@@ -351,13 +367,15 @@ Tokenizer Tokenizer::from_codes(BpeCodes codes) {
 }
 
 std::vector<std::int32_t> Tokenizer::encode(const std::string& line, PieceDraw* draw) const {
-  const auto normalized = [&](const std::string& text) { return pretokenized_ ? text : nfc(text); };
-  const auto encoded = [&](const std::string& text) {
-    return draw ? scheme_->draw(text, *draw) : scheme_->encode(text);
+  const auto normalized = [&](const std::string& text) {
+    return scheme_->normalized(pretokenized_ ? text : nfc(text));
+  };
+  const auto encoded = [&](const std::string& text, bool begins_line) {
+    return draw ? scheme_->draw(text, *draw) : scheme_->encode_part(text, begins_line);
   };
   const AddedTokens* added = spelled_ ? spelled_.get() : scheme_->added();
   std::vector<std::int32_t> ids =
-      added ? added->encode(line, normalized, encoded) : encoded(normalized(line));
+      added ? added->encode(line, normalized, encoded) : encoded(normalized(line), true);
   if (!languages_.empty() && !spelled_)
     std::ranges::replace_if(
         ids, [&](std::int32_t id) { return is_language(id); }, special().unk);
@@ -399,7 +417,7 @@ Tokenizer Tokenizer::spelling_special_tokens() const {
   std::vector<AddedToken> tokens = scheme_->special_tokens();
   if (tokens.empty())
     fail<UsageError>("--special-tokens: text of a vocabulary of type ", type_,
-                     " spells no special tokens; that of byte-level BPE and WordPiece does");
+                     " spells no special tokens; that of tokenizer.json's BPE and WordPiece does");
   Tokenizer other = *this;
   other.spelled_ = std::make_shared<const AddedTokens>(std::move(tokens), vocabulary(), "vocabulary", true);
   return other;

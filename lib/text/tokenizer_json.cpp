@@ -7,6 +7,7 @@
 #include "base/digest.h"
 #include "text/added_tokens.h"
 #include "text/byte_bpe.h"
+#include "text/character_bpe.h"
 #include "text/foreign_tokenizer.h"
 #include "text/sentencepiece_model.h"
 #include "text/tokenizer.h"
@@ -85,6 +86,12 @@ std::set<std::int32_t> special_of(const Tokenizer& tokenizer) {
   return ids;
 }
 
+/// null, the only step, or all of them.
+OrderedJson in_sequence(const OrderedJson& steps, const char* name) {
+  if (steps.empty()) return nullptr;
+  return steps.size() == 1 ? steps[0] : OrderedJson{{"type", "Sequence"}, {name, steps}};
+}
+
 OrderedJson byte_bpe_json(const Tokenizer& tokenizer, const OrderedJson& settings,
                           const std::vector<std::string>& merges) {
   std::set<std::int32_t> added = pieces_without_merge(tokenizer.vocabulary(), merges);
@@ -97,22 +104,24 @@ OrderedJson byte_bpe_json(const Tokenizer& tokenizer, const OrderedJson& setting
                     {"add_prefix_space", prefix_space},
                     {"trim_offsets", true},
                     {"use_regex", is_gpt2}};
-  OrderedJson splitter = level;
+  OrderedJson steps = OrderedJson::array();
   if (!is_gpt2 && pattern != SplitPattern::none)
-    splitter = {{"type", "Sequence"},
-                {"pretokenizers",
-                 {{{"type", "Split"},
-                   {"pattern", {{"Regex", expression_of(pattern)}}},
-                   {"behavior", "Isolated"},
-                   {"invert", false}},
-                  level}}};
+    steps.push_back({{"type", "Split"},
+                     {"pattern", {{"Regex", expression_of(pattern)}}},
+                     {"behavior", "Isolated"},
+                     {"invert", false}});
+  if (settings.contains("digits")) {
+    const OrderedJson digits{{"type", "Digits"}, {"individual_digits", settings.at("digits") == "each"}};
+    steps.insert(settings.at("digits_last").get<bool>() ? steps.end() : steps.begin(), digits);
+  }
+  steps.push_back(level);
   const bool framed = !ids_of(settings, "before").empty() || !ids_of(settings, "after").empty();
   return {{"version", "1.0"},
           {"truncation", nullptr},
           {"padding", nullptr},
           {"added_tokens", added_tokens(tokenizer, settings, added)},
           {"normalizer", tokenizer.pretokenized() ? OrderedJson() : OrderedJson{{"type", "NFC"}}},
-          {"pre_tokenizer", splitter},
+          {"pre_tokenizer", in_sequence(steps, "pretokenizers")},
           {"post_processor", framed ? post_processor_of(tokenizer, settings) : level},
           {"decoder", level},
           {"model",
@@ -161,8 +170,7 @@ OrderedJson unigram_normalizer(std::string_view table, const OrderedJson& settin
     steps.push_back({{"type", "Replace"},
                      {"pattern", {{"Regex", kRunOfSpacesPattern}}},
                      {"content", settings["run_of_spaces"]}});
-  if (steps.empty()) return nullptr;
-  return steps.size() == 1 ? steps[0] : OrderedJson{{"type", "Sequence"}, {"normalizers", steps}};
+  return in_sequence(steps, "normalizers");
 }
 
 OrderedJson word_unigram_json(const Tokenizer& tokenizer, const OrderedJson& settings,
@@ -195,11 +203,82 @@ OrderedJson word_unigram_json(const Tokenizer& tokenizer, const OrderedJson& set
             {"byte_fallback", false}}}};
 }
 
+OrderedJson metaspace(const char* place, bool splits) {
+  return {{"type", "Metaspace"}, {"replacement", kSpaceSymbol}, {"prepend_scheme", place}, {"split", splits}};
+}
+
+OrderedJson joining_steps(PieceJoin join) {
+  if (join == PieceJoin::metaspace || join == PieceJoin::metaspace_never)
+    return metaspace(join == PieceJoin::metaspace ? "always" : "never", true);
+  OrderedJson steps =
+      OrderedJson::array({{{"type", "Replace"}, {"pattern", {{"String", kSpaceSymbol}}}, {"content", " "}},
+                          {{"type", "ByteFallback"}},
+                          {{"type", "Fuse"}}});
+  if (join == PieceJoin::strip)
+    steps.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+  return in_sequence(steps, "decoders");
+}
+
+OrderedJson character_bpe_json(const Tokenizer& tokenizer, const OrderedJson& settings,
+                               const std::vector<std::string>& merges) {
+  std::set<std::int32_t> line_ends;
+  if (settings.contains("line_ends")) settings["line_ends"].get_to(line_ends);
+  const auto text_of = [&](std::int32_t id) {
+    const std::string& piece = tokenizer.piece(id);
+    return line_ends.contains(id) ? with_line_ends(piece) : piece;
+  };
+  OrderedJson vocabulary = OrderedJson::object();
+  std::map<std::string, std::string> texts;  // by the names of pieces
+  const auto used = std::min<std::int64_t>(tokenizer.size(), tokenizer.special().first_unused);
+  for (std::int32_t id = 0; id < used; ++id) vocabulary[texts[tokenizer.piece(id)] = text_of(id)] = id;
+  OrderedJson pairs = OrderedJson::array();
+  for (const std::string& line : merges) {
+    const auto [left, right] = parse_merge(line, "merges");
+    pairs.push_back({texts.at(left), texts.at(right)});
+  }
+  std::map<std::int32_t, OrderedJson> tokens;  // in the order of ids
+  for (const char* list : {"special", "added"})
+    for (OrderedJson token : settings.value(list, OrderedJson::array())) {
+      const auto id = token.at("id").get<std::int32_t>();
+      token.erase("line_ends");
+      token["content"] = text_of(id);
+      token["special"] = list == std::string_view("special");
+      tokens[id] = std::move(token);
+    }
+  OrderedJson added = OrderedJson::array();
+  for (const auto& [id, token] : tokens) added.push_back(token);
+  OrderedJson normalizer = OrderedJson::array();
+  if (settings.at("prepends")) normalizer.push_back({{"type", "Prepend"}, {"prepend", kSpaceSymbol}});
+  if (settings.at("replaces_spaces"))
+    normalizer.push_back({{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", kSpaceSymbol}});
+  const std::string place = settings.at("prefix");
+  return {
+      {"version", "1.0"},
+      {"truncation", nullptr},
+      {"padding", nullptr},
+      {"added_tokens", added},
+      {"normalizer", in_sequence(normalizer, "normalizers")},
+      {"pre_tokenizer", place == "none" ? OrderedJson() : metaspace(place.c_str(), settings.at("splits"))},
+      {"post_processor", post_processor_of(tokenizer, settings)},
+      {"decoder", joining_steps(kPieceJoins(settings.at("join")))},
+      {"model",
+       {{"type", "BPE"},
+        {"dropout", nullptr},
+        {"unk_token", settings.at("states_unk") ? OrderedJson("<unk>") : OrderedJson()},
+        {"continuing_subword_prefix", nullptr},
+        {"end_of_word_suffix", nullptr},
+        {"fuse_unk", settings.at("fuses_unk")},
+        {"byte_fallback", settings.at("bytes")},
+        {"ignore_merges", false},
+        {"vocab", vocabulary},
+        {"merges", pairs}}}};
+}
+
 }  // namespace
 
 std::string tokenizer_json(const Tokenizer& tokenizer) {
-  if (tokenizer.type() != kByteBpeType && tokenizer.type() != kWordPieceType &&
-      tokenizer.type() != kWordUnigramType)
+  const std::string& type = tokenizer.type();
+  if (type != kByteBpeType && type != kCharacterBpeType && type != kWordPieceType && type != kWordUnigramType)
     return "";
   const TensorMap map = tokenizer.to_map();
   const auto strings = [&](const char* path) {
@@ -208,9 +287,11 @@ std::string tokenizer_json(const Tokenizer& tokenizer) {
     return std::vector<std::string>(values.begin(), values.end());
   };
   const OrderedJson settings = OrderedJson::parse(strings("vocabulary/config").front()).at("settings");
-  if (tokenizer.type() == kByteBpeType)
+  if (type == kCharacterBpeType)
+    return character_bpe_json(tokenizer, settings, strings("vocabulary/merges")).dump(1) + "\n";
+  if (type == kByteBpeType)
     return byte_bpe_json(tokenizer, settings, strings("vocabulary/merges")).dump(1) + "\n";
-  if (tokenizer.type() == kWordPieceType) return wordpiece_json(tokenizer, settings).dump(1) + "\n";
+  if (type == kWordPieceType) return wordpiece_json(tokenizer, settings).dump(1) + "\n";
   const auto bytes = map.at("vocabulary/sentencepiece").values<std::uint8_t>();
   return word_unigram_json(tokenizer, settings, {bytes.begin(), bytes.end()}).dump(1) + "\n";
 }

@@ -7,6 +7,19 @@
 #include "text/unicode.h"
 
 namespace heed::text {
+namespace {
+
+constexpr std::string_view kLineEnd = "<newline>";
+
+}  // namespace
+
+std::string without_line_ends(std::string_view piece) {
+  return replace_all(piece, "\n", kLineEnd);
+}
+
+std::string with_line_ends(std::string_view piece) {
+  return replace_all(piece, kLineEnd, "\n");
+}
 
 bool is_special_piece(std::string_view piece) {
   return std::ranges::any_of(kSpecialNames, [&](const SpecialName& each) { return piece == each.piece; });

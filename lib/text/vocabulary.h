@@ -15,6 +15,12 @@ namespace heed::text {
 /// Whether a piece reads like a special one, for code without access to the vocabulary.
 bool is_special_piece(std::string_view piece);
 
+/// What a vocabulary, whose pieces have no end of line, calls a piece that has some, such as Gemma's: with
+/// "<newline>" for each.
+std::string without_line_ends(std::string_view piece);
+/// The inverse.
+std::string with_line_ends(std::string_view piece);
+
 class Vocabulary {
  public:
   /// Only special pieces: <pad>, <unk>, <s>, </s>, then those of <cls>, <sep>, <mask> that `extra` names

@@ -24,9 +24,28 @@ using heed::test::TemporaryFolder;
 using Json = nlohmann::json;
 
 const std::string kFolder = std::string(HEED_TESTDATA) + "/tokenizers/";
-constexpr const char* kCases[] = {
-    "gpt2",       "roberta",      "llama3", "qwen2",       "qwen2-tools",        "neox",  "opt",      "bert",
-    "bert-cased", "bert-accents", "t5",     "xlm-roberta", "xlm-roberta-spaces", "mpnet", "camembert"};
+constexpr const char* kCases[] = {"gpt2",
+                                  "roberta",
+                                  "llama3",
+                                  "qwen2",
+                                  "qwen2-tools",
+                                  "neox",
+                                  "opt",
+                                  "bert",
+                                  "bert-cased",
+                                  "bert-accents",
+                                  "t5",
+                                  "xlm-roberta",
+                                  "xlm-roberta-spaces",
+                                  "mpnet",
+                                  "camembert",
+                                  "smollm",
+                                  "digits-runs",
+                                  "digits-last",
+                                  "llama2",
+                                  "llama5",
+                                  "gemma",
+                                  "character-words"};
 
 Tokenizer read(const std::string& path) {
   return Tokenizer::from_foreign(read_foreign_tokenizer(path));
@@ -109,6 +128,10 @@ BOOST_AUTO_TEST_CASE(vocabulary_files_keep_everything) {
   }
   BOOST_TEST(read(kFolder + "roberta.json").special().mask == 4);
   BOOST_TEST(read(kFolder + "gpt2.json").special().pad == SpecialIds::kAbsent);
+  const Tokenizer gemma = read(kFolder + "gemma.json");
+  BOOST_TEST(gemma.special().eos == 1);
+  BOOST_TEST(gemma.special().bos == 2);
+  BOOST_TEST(gemma.special().mask == SpecialIds::kAbsent);  // text does not spell it
   const Tokenizer mpnet = read(kFolder + "mpnet.json");
   BOOST_TEST(mpnet.piece(mpnet.special().unk) == "[UNK]");
   BOOST_TEST(mpnet.piece(mpnet.special().mask) == "<mask>");
@@ -201,7 +224,13 @@ BOOST_AUTO_TEST_CASE(unknown_parts_are_refused) {
       {"gpt2", "/normalizer", R"({"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Strip"}]})",
        "Strip"},
       {"gpt2", "/pre_tokenizer", "null", "ByteLevel is missing"},
-      {"gpt2", "/pre_tokenizer", R"({"type": "Digits"})", "Digits"},
+      {"gpt2", "/pre_tokenizer", R"({"type": "Digits", "individual_digits": true})", "ByteLevel is missing"},
+      {"smollm", "/pre_tokenizer/pretokenizers/0", R"({"type": "Digits"})", "individual_digits is missing"},
+      {"smollm", "/pre_tokenizer/pretokenizers/0/individual_digits", "1", "wanted true or false"},
+      {"smollm", "/pre_tokenizer/pretokenizers/1/add_prefix_space", "true", "add_prefix_space beside Digits"},
+      {"smollm", "/pre_tokenizer/pretokenizers/2", R"({"type": "Digits", "individual_digits": true})",
+       "Digits is not supported, wanted ByteLevel"},
+      {"digits-last", "/pre_tokenizer/pretokenizers/2/use_regex", "true", "two patterns"},
       {"gpt2", "/pre_tokenizer/odd", "1", "odd"},
       {"llama3", "/pre_tokenizer/pretokenizers/0/pattern/Regex", R"("\\w+")", "unknown pattern \\w+"},
       {"llama3", "/pre_tokenizer/pretokenizers/0/behavior", R"("Removed")", "Removed"},
@@ -238,6 +267,41 @@ BOOST_AUTO_TEST_CASE(unknown_parts_are_refused) {
       {"xlm-roberta-spaces", "/normalizer/normalizers/2/content", R"("_")", "content"},
       {"xlm-roberta-spaces", "/normalizer/normalizers/2/type", R"("Strip")",
        "Precompiled, then Strip, then Replace"},
+      {"llama2", "/model/byte_fallback", "7", "byte_fallback: wanted true or false"},
+      {"llama2", "/model/ignore_merges", "true", "ignore_merges: true"},
+      {"llama2", "/model/dropout", "0.1", "dropout: 0.1"},
+      {"llama2", "/model/continuing_subword_prefix", R"("##")", "continuing_subword_prefix"},
+      {"llama2", "/model/unk_token", R"("unknown")", "unk_token: \"unknown\""},
+      {"llama2", "/model/new_field", "1", "new_field"},
+      {"llama2", "/model/vocab", "[]", "wanted an object"},
+      {"llama2", "/model/vocab/<0x0A>", "-1", "wanted an id"},
+      {"llama2", "/model/vocab/<0x0A>", "9999999", "wanted one below"},
+      {"llama2", "/model/vocab/<0x0A>", "5", "both have the id 5"},
+      {"llama2", "/model/merges/0", R"(["a b", "c"])", "a piece with a space"},
+      {"llama2", "/model/merges/0", R"(["", "c"])", "an empty one"},
+      {"llama2", "/model/merges/0", R"(["e", "zz"])", "\"ezz\" is not among its pieces"},
+      {"llama2", "/normalizer/normalizers/0/prepend", R"("_")", "prepend: \"_\""},
+      {"llama2", "/normalizer/normalizers/1/pattern", R"({"Regex": " "})", "String"},
+      {"llama2", "/normalizer/normalizers/1/content", R"("_")", "content: \"_\""},
+      {"llama2", "/normalizer/normalizers/1", R"({"type": "NFKC"})", "NFKC"},
+      {"llama2", "/normalizer/normalizers/2", R"({"type": "Prepend"})", "Prepend is not supported"},
+      {"llama2", "/pre_tokenizer", R"({"type": "Whitespace"})", "wanted Metaspace or Split"},
+      {"llama2", "/pre_tokenizer",
+       R"({"type": "Sequence", "pretokenizers": [{"type": "Split"}, {"type": "Digits"}]})", "2 steps"},
+      {"llama2", "/decoder", "null", "step 1 is missing"},
+      {"llama2", "/decoder/decoders/1/type", R"("Fuse")", "step 2 is Fuse"},
+      {"llama2", "/decoder/decoders/3/start", "2", "start: 2"},
+      {"llama2", "/decoder/decoders/4", R"({"type": "Strip"})", "step 5 is Strip"},
+      {"llama2", "/post_processor/special_tokens/<s>/ids/0", "9999", "id 9999 around sentences"},
+      {"llama2", "/added_tokens/4/content", R"("\u2581")", "both have the id 4"},
+      {"llama5", "/pre_tokenizer/prepend_scheme", R"("last")", "prepend_scheme: \"last\""},
+      {"llama5", "/pre_tokenizer/replacement", R"("_")", "replacement"},
+      {"llama5", "/pre_tokenizer/add_prefix_space", "false", "add_prefix_space: false"},
+      {"llama5", "/model/vocab", R"({"<unk>": 0, "<s>": 1, "</s>": 2})", "wanted one below"},
+      {"gemma", "/normalizer", "null", "Split without a normalizer"},
+      {"gemma", "/pre_tokenizer/behavior", R"("Isolated")", "Isolated"},
+      {"gemma", "/model/vocab/<newline>\n", "486", "<newline> beside an end of line"},
+      {"character-words", "/decoder/prepend_scheme", R"("last")", "prepend_scheme"},
   };
   TemporaryFolder folder;
   for (const Case& each : cases) {
@@ -255,10 +319,80 @@ BOOST_AUTO_TEST_CASE(unknown_parts_are_refused) {
       }
     }
   }
+  Json unsaid = Json::parse(bytes_of(kFolder + "llama5.json"));
+  unsaid["added_tokens"][0]["special"] = nullptr;  // as if it were not there
+  put(folder / "tokenizer.json", unsaid.dump());
+  BOOST_TEST(error_of([&] { read(folder.path()); }) == "no error");
   put(folder / "tokenizer.json", "{");
   BOOST_CHECK_THROW(read(folder.path()), Error);
   std::filesystem::remove(folder / "tokenizer.json");
   BOOST_CHECK_THROW(read(folder.path()), Error);
+}
+
+/// Text spells no special token, whatever the merges make.
+BOOST_AUTO_TEST_CASE(merges_make_no_special_token) {
+  TemporaryFolder folder;
+  const auto message = [&](const std::string& content, const std::string& name = "llama2") {
+    Json json = Json::parse(bytes_of(kFolder + name + ".json"));
+    const Json id = json["model"]["vocab"][content];
+    json["added_tokens"].push_back({{"id", id}, {"content", content}, {"special", true}});
+    put(folder / "tokenizer.json", json.dump());
+    return error_of([&] { read(folder.path()); });
+  };
+  const Json merge = Json::parse(bytes_of(kFolder + "llama2.json"))["model"]["merges"][0];
+  BOOST_TEST(
+      message(merge[0].get<std::string>() + merge[1].get<std::string>()).find("make the special token") !=
+      std::string::npos);
+  BOOST_TEST(message("a").find("is a character, which text would spell") != std::string::npos);
+  BOOST_TEST(message("\n", "gemma").find("is a character") != std::string::npos);
+}
+
+/// Without a piece for unknown text, each byte must have one, or be a character with a piece.
+BOOST_AUTO_TEST_CASE(no_character_is_lost) {
+  TemporaryFolder folder;
+  const auto message = [&](const std::string& name, const std::string& byte) {
+    Json json = Json::parse(bytes_of(kFolder + name + ".json"));
+    json["model"]["unk_token"] = nullptr;
+    Json& pieces = json["model"]["vocab"];
+    pieces["other"] = pieces.at(byte);
+    pieces.erase(byte);
+    put(folder / "tokenizer.json", json.dump());
+    return error_of([&] { read(folder.path()); });
+  };
+  BOOST_TEST(message("llama2", "<0xE2>").find("neither <0xE2> nor a piece for unknown text") !=
+             std::string::npos);
+  BOOST_TEST(message("llama2", "<0xC0>") == "no error");  // in no UTF-8
+  BOOST_TEST(message("gemma", "<0xE2>").find("neither <0xE2>") != std::string::npos);
+  BOOST_TEST(message("gemma", "<0xFF>") == "no error");  // and its tab has a piece, but no byte
+}
+
+/// As in the library: bytes come before what is unknown beside them, and bytes that are no UTF-8 together are
+/// all replaced.
+BOOST_AUTO_TEST_CASE(bytes_are_the_librarys) {
+  TemporaryFolder folder;
+  Json json = Json::parse(bytes_of(kFolder + "llama2.json"));
+  Json& pieces = json["model"]["vocab"];
+  pieces["other"] = pieces.at("<0xE6>");
+  pieces.erase("<0xE6>");
+  for (const bool fuses : {true, false}) {
+    json["model"]["fuse_unk"] = fuses;
+    put(folder / "tokenizer.json", json.dump());
+    const Tokenizer tokenizer = read(folder.path());
+    const auto shown = tokenizer.pieces(tokenizer.encode("日\u00D7月日a"));
+    const std::vector<std::string> wanted =
+        fuses ? std::vector<std::string>{"▁", "<0xC3>", "<0x97>", "<unk>", "a"}
+              : std::vector<std::string>{"▁", "<0xC3>", "<0x97>", "<unk>", "<unk>", "<unk>", "a"};
+    BOOST_TEST(shown == wanted, boost::test_tools::per_element());
+  }
+  const Tokenizer tokenizer = read(kFolder + "llama2.json");
+  const auto decoded = [&](const std::vector<std::string>& list) {
+    std::vector<std::int32_t> ids;
+    for (const std::string& piece : list) ids.push_back(tokenizer.vocabulary().id(piece));
+    return tokenizer.decode(ids);
+  };
+  BOOST_TEST(decoded({"▁", "<0xE2>", "<0x96>", "<0x81>", "a"}) == "▁a");
+  BOOST_TEST(decoded({"a", "<0xE2>", "<0x41>", "a"}) == "a\uFFFD\uFFFDa");
+  BOOST_TEST(decoded({"<0x20>", "<0x20>", "a"}) == " a");
 }
 
 BOOST_AUTO_TEST_CASE(a_vocabulary_may_have_a_piece_named_model) {
@@ -297,6 +431,14 @@ BOOST_AUTO_TEST_CASE(loaded_settings_are_within_bounds) {
                         {"bert", "/settings/before/0", -1, "wanted ids, got -1"},
                         {"bert", "/settings/longest_word", 1001, "wanted 0 to 1000, got 1001"},
                         {"xlm-roberta-spaces", "/settings/run_of_spaces", "xx", "wanted a space"},
+                        {"smollm", "/settings/digits", "some", "digits: got 'some'"},
+                        {"llama2", "/settings/prefix", "some", "prefix: got 'some'"},
+                        {"llama2", "/settings/join", "some", "join: got 'some'"},
+                        {"llama2", "/settings/special/0/id", 480, "special token 480, wanted one below 480"},
+                        {"llama2", "/settings/special/0/id", -1, "wanted ids, got -1"},
+                        {"llama5", "/settings/added/0/id", 999, "added token 999, wanted one below"},
+                        {"gemma", "/settings/line_ends/0", 999, "id 999 is not in the vocabulary"},
+                        {"gemma", "/settings/line_ends/0", "x", "must be number"},
                         {"roberta", "/settings/after/0", 420, "wanted one below 420"},
                         {"roberta", "/settings/after/0", 4294967297, "wanted ids"},
                         {"roberta", "/special/mask", 420, "below 420"},
@@ -347,11 +489,27 @@ BOOST_AUTO_TEST_CASE(words_are_the_text) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(digits_are_the_characters_of_category_n) {
+  const auto parts = [](std::string_view text, DigitSplit how) {
+    std::string all;
+    for (const std::string_view part : split_digits(text, how)) all += "[" + std::string(part) + "]";
+    return all;
+  };
+  const std::string text = "a12 ²½x१二Ⅷ.";
+  BOOST_TEST(parts(text, DigitSplit::none) == "[" + text + "]");
+  BOOST_TEST(parts(text, DigitSplit::each) == "[a][1][2][ ][²][½][x][१][二][Ⅷ][.]");
+  BOOST_TEST(parts(text, DigitSplit::runs) == "[a][12][ ][²½][x][१][二][Ⅷ][.]");
+  BOOST_TEST(parts("12", DigitSplit::runs) == "[12]");
+  BOOST_TEST(parts("", DigitSplit::each) == "");
+}
+
 BOOST_AUTO_TEST_CASE(a_long_word_takes_no_square_of_time) {
-  const Tokenizer tokenizer = read(kFolder + "gpt2.json");
   std::string word;
   for (unsigned i = 0; i < 300'000; ++i) word += static_cast<char>('a' + i * i % 26);
-  BOOST_TEST(tokenizer.decode(tokenizer.encode(word)) == word);
+  for (const char* name : {"gpt2", "llama2"}) {
+    const Tokenizer tokenizer = read(kFolder + name + ".json");
+    BOOST_TEST(tokenizer.decode(tokenizer.encode(word)) == word);
+  }
 }
 
 }  // namespace
