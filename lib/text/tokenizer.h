@@ -6,9 +6,12 @@
 //  char                  characters                        NFC(x)
 //  bpe, unigram          SentencePiece, bytes as fallback  NFC(x); nothing is unknown
 //  bpe, pretokenized     subword-nmt segments of words     the words of x, separated by single spaces
-//  byte_bpe              of GPT-2, GPT-NeoX, OPT, Llama 3, Qwen2 (text/byte_bpe.h), imported
+//  byte_bpe              of GPT-2, GPT-NeoX, OPT, Llama 3, Qwen2, SmolLM (text/byte_bpe.h), imported
 //                        (text/foreign_tokenizer.h)
 //                                                          x; nothing is unknown
+//  character_bpe         of Llama 1 and 2, Mistral, Gemma, Phi-3 (text/character_bpe.h), imported
+//                                                          x, of Llama 2 by transformers 5 without a
+//                                                          first space
 //  sentencepiece         of Marian, T5, Llama 1 and 2, Gemma, NLLB, mBART, M2M-100, imported
 //                        (text/foreign_sentencepiece.h); word_unigram:
 //                        of XLM-RoBERTa, CamemBERT and, by tokenizer.json, T5
