@@ -26,6 +26,10 @@ constexpr std::uint32_t kPieceText = 1, kPieceScore = 2, kPieceType = 3;
 constexpr std::uint32_t kCharsmap = 2;
 constexpr std::uint32_t kNormalPiece = 1, kUnknownPiece = 2, kControlPiece = 3;
 
+/// Bytes of a piece with its score and type. The library builds its trie by a recursion as deep as a piece is
+/// long.
+constexpr std::size_t kLongestPiece = 10'000;
+
 /// Reads a Protocol Buffers varint from the front.
 std::optional<std::uint64_t> take_varint(std::string_view& bytes) {
   std::uint64_t value = 0;
@@ -209,6 +213,9 @@ std::unique_ptr<sentencepiece::SentencePieceProcessor> load_sentencepiece(const 
     for (const std::string_view spec : needed_fields(model, field))
       for (const std::string_view map : needed_fields(spec, kCharsmap))
         if (!is_sound_charsmap(map)) fail(name, ": its table of normalisations is damaged");
+  for (const std::string_view piece : needed_fields(model, kPieces))
+    if (piece.size() > kLongestPiece)
+      fail(name, ": a piece has ", piece.size(), " bytes, wanted at most ", kLongestPiece, ": damaged?");
   auto processor = std::make_unique<sentencepiece::SentencePieceProcessor>();
   const auto refuse = [&](const std::string& why) {
     fail(name, ": no SentencePiece model: ", escaped(why, 200));
