@@ -57,8 +57,9 @@ Vocabulary::Vocabulary(std::vector<std::string> pieces, const SpecialIds& specia
   }
   for (std::string& piece : pieces) {
     if (piece.empty()) fail(name, ": piece ", size(), " is empty");
-    if (piece.find('\n') != std::string::npos)
-      fail(name, ": piece ", size(), " is \"", escaped(piece), "\": a piece must not contain an end of line");
+    if (piece.find_first_of(std::string_view("\n\0", 2)) != std::string::npos)
+      fail(name, ": piece ", size(), " is \"", escaped(piece),
+           "\": a piece must not contain an end of line or NUL");
     auto [it, is_new] = ids_.emplace(piece, static_cast<std::int32_t>(size()));
     if (!is_new) fail(name, ": pieces ", it->second, " and ", size(), " are both \"", escaped(piece), "\"");
     pieces_.push_back(std::move(piece));

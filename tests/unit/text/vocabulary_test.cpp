@@ -66,8 +66,12 @@ BOOST_AUTO_TEST_CASE(bad_word_lists_are_refused_by_line) {
   BOOST_TEST(parse({"cat many"}).starts_with("words:1: \"cat many\""));
 }
 
-BOOST_AUTO_TEST_CASE(a_piece_with_an_end_of_line_is_refused) {
-  BOOST_TEST(error_of([] {
-               return Vocabulary({"<pad>", "<unk>", "<s>", "</s>", "cat\ndog"}, kDefaultSpecialIds, "v.h5");
-             }) == "v.h5: piece 4 is \"cat\\ndog\": a piece must not contain an end of line");
+BOOST_AUTO_TEST_CASE(a_piece_that_no_file_can_hold_is_refused) {
+  for (const std::string& piece : {std::string("cat\ndog"), std::string("cat\0dog", 7)}) {
+    const std::string message = error_of([&] {
+      return Vocabulary({"<pad>", "<unk>", "<s>", "</s>", piece}, kDefaultSpecialIds, "v.h5");
+    });
+    BOOST_TEST(message ==
+               "v.h5: piece 4 is \"" + escaped(piece) + "\": a piece must not contain an end of line or NUL");
+  }
 }
