@@ -10,6 +10,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr char kAddedFile[] = "added_tokens.json";
+constexpr std::size_t kLongestId = 20;  // digits
 
 }  // namespace
 
@@ -33,7 +34,7 @@ TokenizerConfig::TokenizerConfig(const fs::path& folder)
   if (const Json list = value("added_tokens_decoder"); !list.is_null()) {
     if (!list.is_object()) fail(name_, ": added_tokens_decoder: wanted tokens by their ids");
     for (const auto& [id, token] : list.items()) {
-      const Json number = Json::parse(id, nullptr, false);
+      const Json number = id.size() <= kLongestId ? Json::parse(id, nullptr, false) : Json();
       if (!is_id(number)) fail(name_, ": added_tokens_decoder: wanted ids, got \"", escaped(id), '"');
       Object fields(token, name_ + "/added_tokens_decoder");
       added_.emplace_back(fields.text("content"), number.get<std::int32_t>());
