@@ -78,17 +78,22 @@ const FairseqNumbering* numbering_of(const std::string& tokenizer_class) {
   return found == std::end(kFairseqNumberings) ? nullptr : &*found;
 }
 
+/// In the places of these fairseq has its own.
+void expect_first_pieces(const sentencepiece::SentencePieceProcessor& model, const std::string& name,
+                         const std::string& tokenizer_class) {
+  constexpr const char* own_special[] = {"<unk>", "<s>", "</s>"};
+  for (int id = 0; id < 3; ++id)
+    if (model.GetPieceSize() < 3 || model.IdToPiece(id) != own_special[id])
+      fail(name, ": its first pieces are not <unk>, <s> and </s>: is it of a ", tokenizer_class, '?');
+}
+
 /// XLM-RoBERTa's or CamemBERT's, which give the ids of the library tokenizers.
 ForeignTokenizer from_masked_words_model(const fs::path& path, const TokenizerConfig& config,
                                          const FairseqNumbering& numbering) {
   const std::string name = escaped(path.string());
   const std::string model = read_foreign_file(path.string());
   const auto processor = load_sentencepiece(model, name);
-  constexpr const char* own_special[] = {"<unk>", "<s>", "</s>"};
-  for (int id = 0; id < 3; ++id)
-    if (processor->GetPieceSize() < 3 || processor->IdToPiece(id) != own_special[id])
-      fail(name, ": its first pieces are not <unk>, <s> and </s>: is it of a ", numbering.tokenizer_class,
-           '?');
+  expect_first_pieces(*processor, name, numbering.tokenizer_class);
 
   std::vector<std::string> texts;
   std::vector<float> scores;
@@ -222,7 +227,9 @@ AddedPieces further_pieces(const fs::path& folder, const TokenizerConfig& config
   std::error_code ignored;
   if (is_m2m) {
     const Json name = config.value("language_codes");
-    codes = m2m_codes(name.is_string() ? name.get<std::string>() : "m2m100");
+    codes = m2m_codes(name.is_null() ? "m2m100" : name.is_string() ? name.get<std::string>() : "");
+    if (codes.empty())
+      fail(config.name(), ": language_codes: wanted m2m100 or wmt21, got ", Object::shown(name));
   } else if (fs::is_regular_file(folder / kLibraryFile, ignored)) {
     files.push_back((folder / kLibraryFile).string());
     added = added_beside(folder / kLibraryFile);
@@ -259,6 +266,7 @@ ForeignTokenizer from_translation_model(const fs::path& path, const TokenizerCon
   std::vector<std::string> files;
   ForeignSentencePieceOptions options;
   options.is_list = tokenizer_class == kM2m100;
+  if (!options.is_list) expect_first_pieces(*processor, name, tokenizer_class);
   constexpr std::size_t most_added = 10'000;
   if (options.is_list) files.push_back((folder / kListFile).string());
   PieceList pieces = options.is_list ? listed_pieces(files.back(), most_added)

@@ -6,6 +6,7 @@
 
 #include "base/edit_distance.h"
 #include "base/error.h"
+#include "text/foreign_json.h"
 #include "text/unicode.h"
 
 namespace heed::text {
@@ -75,11 +76,14 @@ std::int32_t find_language(const Vocabulary& vocabulary, const std::vector<std::
 
 std::int32_t stated_language(const TokenizerConfig& config, const char* field, const Vocabulary& vocabulary,
                              const std::vector<std::int32_t>& codes) {
-  const std::string stated = config.token(field, "");
-  if (stated.empty()) return SpecialIds::kAbsent;
-  const std::int32_t id = find_language(vocabulary, codes, stated);
+  const nlohmann::json stated = config.value(field);
+  if (stated.is_null() || stated == "") return SpecialIds::kAbsent;
+  if (!stated.is_string())
+    fail(config.name(), ": ", field, ": wanted the code of a language, got ", Object::shown(stated));
+  const auto name = stated.get<std::string>();
+  const std::int32_t id = find_language(vocabulary, codes, name);
   if (id == SpecialIds::kAbsent)
-    fail(config.name(), ": ", field, " is ", escaped(stated), ", which is none of the ", codes.size(),
+    fail(config.name(), ": ", field, " is ", escaped(name), ", which is none of the ", codes.size(),
          " languages");
   return id;
 }
