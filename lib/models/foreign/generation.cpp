@@ -96,7 +96,9 @@ SearchSettings generation_of(const Source& source, ConfigFields& config, const S
   config.without_effect("forced_eos_token_id bad_words_ids renormalize_logits max_new_tokens");
   apart.without_effect_in_any_model();
   apart.without_effect(kOtherSettings);
-  if (const char* name = "decoder_start_token_id"; apart.has(name) && apart.id(name) != target.bos)
+  if (const char* name = "decoder_start_token_id"; target.bos < 0 || target.bos >= rows)
+    config.refuse(name, concat("an id below the vocabulary's ", rows));
+  else if (apart.has(name) && apart.id(name) != target.bos)
     apart.refuse(name, concat(target.bos, ", as config.json has it"));
   if (const Json ends = ids_of(apart, "eos_token_id");
       !ends.empty() && text::is_id(ends[0]) && ends[0] < rows && ends[0] != target.eos)
