@@ -153,6 +153,7 @@ EncoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind, const Encode
   config.classifier_dropout = fields.real("classifier_dropout", -1);
   if (kind.is_electra()) {
     const std::int64_t width = fields.number("embedding_size", 128);
+    if (width == 0) fields.refuse("embedding_size", "at least 1");
     config.embedding_width = width == config.d_model ? 0 : width;
     fields.without_effect("summary_type summary_use_proj summary_activation summary_last_dropout");
   }

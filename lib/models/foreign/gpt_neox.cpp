@@ -182,7 +182,8 @@ DecoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind) {
     fields.expect("is_decoder", {false, true});
     fields.without_effect("classifier_dropout");
     if (config.n_heads * config.n_decoder_layers > kMostFusedHeads)
-      fields.refuse("num_attention_heads", concat("at most ", kMostFusedHeads, " in all layers"));
+      fields.refuse(concat("num_attention_heads is ", config.n_heads, " and num_hidden_layers ",
+                           config.n_decoder_layers, ", wanted at most ", kMostFusedHeads, " heads in all"));
   } else if (&kind == &kKinds[kPhi]) {
     config.parallel_residual = "one_norm";
     config.output_bias = true;

@@ -78,15 +78,18 @@ void read_rotary(const RotarySettingsOf& family, ConfigFields& fields, DecoderOn
                     concat("what ", family.base, family.share ? concat(", ", family.share) : "",
                            " and rope_scaling say"));
   }
+  const Json& parameters = fields.get("rope_parameters");
+  const bool is_inside = parameters.is_object() && parameters.contains(kShare);
+  const std::string name = is_inside ? concat("rope_parameters.", kShare) : family.share ? family.share : "";
   if (!(share > 0 && share <= 1)) {
-    fields.refuse(concat(family.share, " is ", share, ", wanted a share of each head, up to 1"));
+    fields.refuse(concat(name, " is ", share, ", wanted a share of each head, up to 1"));
     return;
   }
   if (config.n_heads == 0) return;  // which is refused later
   const std::int64_t d_head = config.head_width();
   config.d_rotary = part_of(d_head, share);
   if (config.d_rotary < 2 && d_head > 1)
-    fields.refuse(concat(family.share, " is ", share, ": no pair of features of a head turns"));
+    fields.refuse(concat(name, " is ", share, ": no pair of features of a head turns"));
   if (config.d_rotary == d_head) config.d_rotary = 0;
 }
 

@@ -140,7 +140,7 @@ const std::vector<Mutation> kMutations{
     {"no part of a head that turns",
      "gpt-neox",
      [](Folder& f) { f.config["rope_parameters"]["partial_rotary_factor"] = 0.1; },
-     {"rotary_pct is 0.1: no pair of features of a head turns"}},
+     {"rope_parameters.partial_rotary_factor is 0.1: no pair of features of a head turns"}},
     {"heads without end",
      "gpt-neox",
      [](Folder& f) {
@@ -148,7 +148,7 @@ const std::vector<Mutation> kMutations{
        f.config["num_hidden_layers"] = 1000;
        f.config["rope_parameters"]["partial_rotary_factor"] = 1;
      },
-     {"num_attention_heads is 65536, wanted at most 1000000 in all layers"}},
+     {"num_attention_heads is 65536 and num_hidden_layers 1000, wanted at most 1000000 heads in all"}},
     {"more than a head that turns",
      "phi",
      [](Folder& f) { f.config["rope_parameters"]["partial_rotary_factor"] = 1e300; },
