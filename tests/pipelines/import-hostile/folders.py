@@ -32,9 +32,25 @@ def stored(folder):
             for path in root.rglob("*") if path.is_file() and not path.name.startswith("expect")}
 
 
+def entries_of(weights):
+    """The header of a file of safetensors."""
+    size, = struct.unpack("<Q", weights[:8])
+    return json.loads(weights[8:8 + size])
+
+
+def of_rows(folder, rows):
+    """A stored folder with as many rows for a vocabulary, of zeros."""
+    files = stored(folder)
+    config = json.loads(files["config.json"])
+    shapes = {name: [rows if size == config["vocab_size"] else size for size in entry["shape"]]
+              for name, entry in entries_of(files["model.safetensors"]).items() if name != "__metadata__"}
+    return files | {"config.json": dumped(config | {"vocab_size": rows}), "model.safetensors": safetensors(shapes)}
+
+
 def size_of(tokenizer):
     vocabulary = tokenizer["model"]["vocab"]
-    return len(set(vocabulary) | {token["content"] for token in tokenizer["added_tokens"]})
+    pieces = vocabulary if isinstance(vocabulary, dict) else [piece for piece, _ in vocabulary]
+    return len(set(pieces) | {token["content"] for token in tokenizer["added_tokens"]})
 
 
 def gpt2(rows):
@@ -105,7 +121,7 @@ def zipped(contents, method=zipfile.ZIP_STORED):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as file:
         for name, content in contents.items():
-            file.writestr(zipfile.ZipInfo(name), content, method)
+            file.writestr(zipfile.ZipInfo(name), content, method, compresslevel=1)
     return out.getvalue()
 
 
@@ -135,9 +151,8 @@ def state_dict(*entries):
 
 def checkpoint_of(weights):
     """A file of safetensors as torch.save writes its tensors, of zeros."""
-    size, = struct.unpack("<Q", weights[:8])
     entries, contents = [], {}
-    for key, (name, entry) in enumerate(json.loads(weights[8:8 + size]).items()):
+    for key, (name, entry) in enumerate(entries_of(weights).items()):
         shape = entry["shape"]
         strides = [math.prod(shape[axis + 1:]) for axis in range(len(shape))]
         entries.append(pickled(name, key=str(key), elements=math.prod(shape), shape=shape, strides=strides))
@@ -183,6 +198,9 @@ def with_sentencepiece(model, name, size):
     return model(size) | {path.name: path.read_bytes() for path in root.iterdir()}
 
 
+STORED_WITH = {"gpt-neox-json": ("gpt-neox", "neox.json"), "xlm-roberta": ("xlm-roberta-masked", "xlm-roberta.json"), "mpnet": ("mpnet-masked", "mpnet.json")}
+
+
 @functools.cache
 def sound(name):
     if name == "gpt2":
@@ -217,6 +235,32 @@ def sound(name):
     if name == "unigram":
         text = (TESTDATA / "tokenizers/t5.json").read_bytes()
         return t5(len(json.loads(text)["model"]["vocab"])) | {"tokenizer.json": text}
+    if name in STORED_WITH:
+        folder, vocabulary = STORED_WITH[name]
+        return with_tokenizer(functools.partial(of_rows, folder), vocabulary)
+    if name == "gpt-neox-null-flag":
+        files = dict(sound("gpt-neox-json"))
+        tokenizer = json.loads(files["tokenizer.json"])
+        tokenizer["added_tokens"][-1]["special"] = None
+        return files | {"tokenizer.json": dumped(tokenizer)}
+    if name == "xlm-roberta-model":
+        return with_sentencepiece(functools.partial(of_rows, "xlm-roberta-masked"), "xlm-roberta", 302)
+    if name == "opt-files":
+        vocabulary = json.loads((TESTDATA / "tokenizers/opt.json").read_bytes())
+        merges = [" ".join(merge) for merge in vocabulary["model"]["merges"]]
+        config = {"tokenizer_class": "GPT2Tokenizer", "add_bos_token": True, "bos_token": "</s>"}
+        return of_rows("opt", size_of(vocabulary)) | {"vocab.json": dumped(vocabulary["model"]["vocab"]), "merges.txt": "\n".join(merges).encode(),
+                                                      "tokenizer_config.json": dumped(config)}
+    if name == "m2m":
+        return with_sentencepiece(functools.partial(of_rows, "nllb"), "m2m", 409)
+    if name == "mbart-languages":
+        return with_sentencepiece(functools.partial(of_rows, "mbart"), "mbart", 327)
+    if name == "nllb-languages":
+        return with_sentencepiece(functools.partial(of_rows, "nllb"), "nllb", 305)
+    if name == "nllb-json":
+        files = dict(sound("nllb-languages"))
+        files.pop("sentencepiece.bpe.model")
+        return files
     if name == "npz":
         archive = stored("marian-npz-post")["model.npz"]
         rows = 61
