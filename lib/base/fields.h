@@ -40,6 +40,16 @@ struct Field {
   bool of_training = false;
 };
 
+/// What visits fields as `field` does, which must outlive it, and makes them optional.
+template <class Visit>
+auto optional_fields(Visit& field) {
+  return [&field](const char* name, auto& value, const char* help, auto... valid) -> Field& {
+    Field& added = field(name, value, help, valid...);
+    added.optional = true;
+    return added;
+  };
+}
+
 /// The fields of `config` in the order listed. The pointers refer to members of `config`.
 template <class Config>
 std::vector<Field> fields_of(Config& config) {

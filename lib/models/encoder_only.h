@@ -53,9 +53,7 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
           kPoolings.words);
     practice_fields(self, field);
     layer_fields(self, field);
-    auto optional = [&](const char* name, auto& value, const char* help, auto... valid) {
-      field(name, value, help, valid...).optional = true;
-    };
+    const auto optional = optional_fields(field);
     optional("n_token_types", self.n_token_types,
              "number of segment embeddings, one of which is added to each token; 0: none",
              between(0, 65'536));

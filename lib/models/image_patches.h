@@ -31,9 +31,7 @@ struct ImageOptions {
 
   template <class Self, class Visit>
   static void image_fields(Self& self, Visit&& field) {
-    auto optional = [&](const char* name, auto& value, const char* help, auto... valid) {
-      field(name, value, help, valid...).optional = true;
-    };
+    const auto optional = optional_fields(field);
     optional("image_size", self.image_size, "height and width of images; 0: the model reads words",
              between(0, 65'536));
     optional("feature_places", self.feature_places,

@@ -41,15 +41,14 @@ struct TransformerConfig : TransformerOptions {
           {"all", "decoder", "none"});
     practice_fields(self, field);
     layer_fields(self, field);
-    field("decoder_d_ff", self.decoder_d_ff, "inner width of the decoder's feed-forward networks; 0: d_ff",
-          between(0, 1'000'000))
-        .optional = true;
-    field("decoder_start", self.decoder_start, "first input of the decoder: bos, or a zero vector",
-          kDecoderStarts.words)
-        .optional = true;
-    field("decoder_past", self.decoder_past,
-          "how decoder layers read the past: self-attention, or Marian's recurrent unit", kDecoderPasts.words)
-        .optional = true;
+    const auto optional = optional_fields(field);
+    optional("decoder_d_ff", self.decoder_d_ff, "inner width of the decoder's feed-forward networks; 0: d_ff",
+             between(0, 1'000'000));
+    optional("decoder_start", self.decoder_start, "first input of the decoder: bos, or a zero vector",
+             kDecoderStarts.words);
+    optional("decoder_past", self.decoder_past,
+             "how decoder layers read the past: self-attention, or Marian's recurrent unit",
+             kDecoderPasts.words);
   }
 
   /// Throws UsageError naming the field and its valid values.

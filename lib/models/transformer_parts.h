@@ -101,9 +101,7 @@ struct TransformerOptions : PositionOptions {
   /// Fields of the layers: further choices of what they compute.
   template <class Self, class Visit>
   static void layer_fields(Self& self, Visit&& field) {
-    auto optional = [&](const char* name, auto& value, const char* help, auto... valid) {
-      field(name, value, help, valid...).optional = true;
-    };
+    const auto optional = optional_fields(field);
     optional("activation", self.activation, "activation of the feed-forward network",
              kFeedForwardActivations);
     optional("gated", self.gated, "gate the feed-forward network: f(x W_g) * (x W_1) instead of f(x W_1)");

@@ -344,14 +344,8 @@ Tokenizer TokenizeCommand::tokenizer(const std::string& for_side) const {
   if (!codes.empty() && vocabulary.empty()) return Tokenizer::from_codes(read_codes(codes));
   if (!codes.empty()) fail<UsageError>("--vocab already has its merges: leave out --bpe-codes");
   if (path.empty()) fail<UsageError>("no vocabulary: give --vocab FILE, -m MODEL or set HEED_MODEL");
-  const Tokenizer loaded = [&] {
-    try {
-      return load_tokenizer(
-          path, chosen<Side>("--side", {"source", "target"}, for_side.empty() ? "source" : for_side));
-    } catch (const Error& error) {
-      fail(placed(escaped(path), error.what()));
-    }
-  }();
+  const auto of_side = chosen<Side>("--side", {"source", "target"}, for_side.empty() ? "source" : for_side);
+  const Tokenizer loaded = at_place(escaped(path), [&] { return load_tokenizer(path, of_side); });
   const Tokenizer chosen =
       language.empty() ? loaded : loaded.in_language(loaded.language(language, "--language"));
   return special_tokens ? chosen.spelling_special_tokens() : chosen;

@@ -34,6 +34,7 @@ DecoderOnlyConfig config_of(ConfigFields& fields) {
   config.activation = fields.choice("activation_function", "gelu_new", kActivations);
   config.embedding_scale = "1";
   config.embedding_dropout = fields.real("embd_pdrop", 0.1);
+  if (config.embedding_dropout < 0) fields.refuse("embd_pdrop", "at least 0");
   if (!fields.flag("scale_attn_weights", true)) config.score_scale = "1";
   fields.expect("scale_attn_by_inverse_layer_idx", {false});
   fields.expect("add_cross_attention", {false});
