@@ -3,12 +3,18 @@
 #include "cli/tool.h"
 #include "draw/dump/forms.h"
 #include "models/foreign/export.h"
+#include "models/foreign/import.h"
 
 namespace {
 
 void export_folder(const std::string& model, const std::string& folder, const std::string& dtype) {
   heed::logging::note(
       "exported " + heed::foreign::export_model(heed::load_model(model), folder, heed::io::kFloatsAs(dtype)));
+}
+
+std::optional<heed::TensorMap> foreign_model(const std::string& path) {
+  if (!heed::foreign::is_foreign_model(path)) return std::nullopt;
+  return heed::model_map(*heed::foreign::load(path).model, {}, {});
 }
 
 }  // namespace
@@ -110,6 +116,7 @@ int main(int argc, char** argv) {
         return export_folder(options.input(), export_to, options.dtype);
       }
       if (options.follow) options.stop = [&stop = tool.stop_flag()] { return stop.load(); };
+      options.foreign_model = foreign_model;
       draw::dump(options);
     });
   });

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "draw/chart/chart.h"
 #include "draw/picture/slice_heatmap.h"
+#include "tensor/tensor_map.h"
 
 namespace heed::draw {
 
@@ -47,6 +49,10 @@ struct DumpOptions {
   bool follow = false;                                ///< redraw the curves as their table grows
   std::function<bool()> stop = [] { return false; };  ///< ends --follow
   std::string color = "auto";                         ///< on the terminal: auto, always, never
+  /// The content of a model file for the model of another program at `path`; nothing if there is none.
+  std::function<std::optional<TensorMap>(const std::string& path)> foreign_model = [](const std::string&) {
+    return std::nullopt;
+  };
 };
 
 /// Throws Error for bad input and UsageError for options that contradict each other.

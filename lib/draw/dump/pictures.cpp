@@ -322,12 +322,15 @@ void dump_histogram(const DumpOptions& options) {
 }
 
 void dump_graph(const DumpOptions& options) {
-  io::FrameReader reader(options.input());
-  TensorMap map, frame;
-  reader.next(map);
-  while (reader.next(frame)) {  // later frames have the same steps, but a failing producer must be noticed
+  std::optional<TensorMap> map = options.foreign_model(options.input());
+  if (!map) {
+    io::FrameReader reader(options.input());
+    TensorMap further;
+    reader.next(map.emplace());
+    while (reader.next(further)) {  // it has the same steps, but a failing producer must be noticed
+    }
   }
-  Graph graph = at_place(reader.name(), [&] { return model_graph(map, options.name); });
+  Graph graph = at_place(name_of_input(options.input()), [&] { return model_graph(*map, options.name); });
   if (!options.figure.title.empty()) graph.title = options.figure.title;
   write_drawing(
       options, [&](PictureFormat format) { return draw_graph(graph, format); },
