@@ -55,19 +55,17 @@ std::uint64_t stored_bytes(const ChunkedTensor& stored) {
   return stored.addresses.size() * chunk;
 }
 
-namespace {
-
-/// Reads one chunk after the other into the bytes of a tensor.
-void fetch_chunks(const ChunkedTensor& stored, int file, std::span<std::byte> values,
+void fetch_values(const ChunkedTensor& stored, int file, std::span<std::byte> values, const Shape& memory,
                   const std::string& where) {
   const std::int64_t item = item_bytes(stored.dtype);
-  const Shape shape = in_bytes(stored.shape, item), chunk = in_bytes(stored.chunk, item);
+  const Shape shape = in_bytes(stored.shape, item), chunk = in_bytes(stored.chunk, item),
+              into = in_bytes(memory, item);
   Shape start = stored.start, end = shape;  // of the tensor within the chunks
   start.push_back(0);
   for (std::size_t i = 0; i < end.size(); ++i) end[i] += start[i];
   const auto chunk_bytes = static_cast<std::size_t>(element_count(chunk));
   // Chunks of whole rows are read where they belong.
-  const bool are_rows = std::ranges::count(start, 0) == std::ssize(start) &&
+  const bool are_rows = into == shape && std::ranges::count(start, 0) == std::ssize(start) &&
                         std::equal(chunk.begin() + 1, chunk.end(), shape.begin() + 1, shape.end());
   std::vector<std::byte> apart;
   const Shape origin(shape.size(), 0);
@@ -93,7 +91,7 @@ void fetch_chunks(const ChunkedTensor& stored, int file, std::span<std::byte> va
       read_at(file, at, apart, where);
       const auto bytes = std::span<const std::byte>(apart).first(chunk_bytes);
       is_sound = fits_fletcher32(bytes, std::span<const std::byte>(apart).last<kFletcherBytes>());
-      if (is_sound) copy_part<std::byte>(bytes, chunk, within, values, shape, begin, size);
+      if (is_sound) copy_part<std::byte>(bytes, chunk, within, values, into, begin, size);
     }
     if (!is_sound)
       fail(where, ": values in the chunk at byte ", address, " do not fit their checksum: damaged");
@@ -101,13 +99,11 @@ void fetch_chunks(const ChunkedTensor& stored, int file, std::span<std::byte> va
   }
 }
 
-}  // namespace
-
 Tensor fetch(ChunkedTensor stored, int file, const std::string& where) {
   Tensor tensor = with_type(stored.dtype, [&]<class T>(T) -> Tensor {
     if constexpr (std::is_arithmetic_v<T>) {
       std::vector<T> values(static_cast<std::size_t>(element_count(stored.shape)));
-      fetch_chunks(stored, file, std::as_writable_bytes(std::span(values)), where);
+      fetch_values(stored, file, std::as_writable_bytes(std::span(values)), stored.shape, where);
       return Tensor::of<T>(std::move(values), std::move(stored.shape), std::move(stored.dims));
     }
     fail(where, ": strings are not stored in chunks");

@@ -3,6 +3,7 @@
 // HDF5 nor through a socket. Internal to lib/io.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -37,5 +38,8 @@ std::uint64_t stored_bytes(const ChunkedTensor& stored);
 /// Reads the tensor, which must be possible, from a file descriptor at any offset. Throws Error beginning
 /// with `where` if values do not match their checksum, or the file has become shorter.
 Tensor fetch(ChunkedTensor stored, int file, const std::string& where);
+/// Likewise into memory that has the shape `memory`, of which the values take the beginning of each axis.
+void fetch_values(const ChunkedTensor& stored, int file, std::span<std::byte> values, const Shape& memory,
+                  const std::string& where);
 
 }  // namespace heed::io

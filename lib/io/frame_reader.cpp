@@ -86,12 +86,13 @@ struct OpenPath {
   bool ask(Wanted wanted, TensorMap& map, const std::vector<std::string>& only = {}) {
     return ask(wanted, map, only, [&](const std::string& name, Tensor t) { map.add(name, std::move(t)); });
   }
-  bool ask(Wanted wanted, TensorMap& map, const std::vector<std::string>& only, const TensorSink& sink);
+  bool ask(Wanted wanted, TensorMap& map, const std::vector<std::string>& only, const TensorSink& sink,
+           const FrameReader::FloatPlace& place = {});
   void put_question(Wanted wanted, const std::vector<std::string>& only);
   std::uint64_t most_in_answer() const;
-  Answer receive(const TensorSink& sink);
+  Answer receive(const TensorSink& sink, const FrameReader::FloatPlace& place = {});
   const Descriptor& next_place();
-  Tensor fetch_stored(const std::string& path);
+  void fetch_stored(const std::string& path, const TensorSink& sink, const FrameReader::FloatPlace& place);
   Tensor fetch_shared(const std::string& path);
   [[noreturn]] void fail_closed(const Channel::Closed& why);
   void interrupt() {
@@ -179,7 +180,7 @@ std::uint64_t OpenPath::most_in_answer() const {
 }
 
 /// Gives `sink` what is sent, up to the answer's end.
-Answer OpenPath::receive(const TensorSink& sink) {
+Answer OpenPath::receive(const TensorSink& sink, const FrameReader::FloatPlace& place) {
   channel->allow(most_in_answer());
   fetched = 0;
   try {
@@ -191,7 +192,7 @@ Answer OpenPath::receive(const TensorSink& sink) {
       std::string text;
       if (answer != out_of_memory) channel->get(text);
       if (answer == stored_tensor || answer == shared_tensor) {
-        sink(text, answer == stored_tensor ? fetch_stored(text) : fetch_shared(text));
+        answer == stored_tensor ? fetch_stored(text, sink, place) : sink(text, fetch_shared(text));
         continue;
       }
       if (answer != tensor) process.stop();  // it ends after an error
@@ -224,8 +225,9 @@ std::uint64_t size_of(const Descriptor& file, const std::string& where) {
 }
 
 /// Reads the values at the location sent by the process, if that location is possible beside the earlier
-/// ones.
-Tensor OpenPath::fetch_stored(const std::string& path) {
+/// ones, into their place or for `sink`.
+void OpenPath::fetch_stored(const std::string& path, const TensorSink& sink,
+                            const FrameReader::FloatPlace& place) {
   const Descriptor& from = next_place();
   ChunkedTensor stored;
   channel->get(stored);
@@ -235,7 +237,14 @@ Tensor OpenPath::fetch_stored(const std::string& path) {
     fail(where, ": its values cannot lie in a file of ", size,
          " bytes: damaged, or cut short while it was read");
   if (&from != &file) channel->spend(stored_bytes(stored));  // the process chooses the size of what it shares
-  return fetch(std::move(stored), from.get(), where);
+  if (place && stored.dtype == DType::f32 && !stored.shape.empty())
+    if (const Matrix<float> own = place(path, stored.shape); own.data) {
+      Shape memory = stored.shape;
+      memory.back() = own.row_stride;
+      const std::span values(own.data, static_cast<std::size_t>((own.rows - 1) * own.row_stride + own.cols));
+      return fetch_values(stored, from.get(), std::as_writable_bytes(values), memory, where);
+    }
+  sink(path, fetch(std::move(stored), from.get(), where));
 }
 
 /// Reads the values that the process has put into shared memory.
@@ -251,7 +260,7 @@ Tensor OpenPath::fetch_shared(const std::string& path) {
 }
 
 bool OpenPath::ask(Wanted wanted, TensorMap& map, const std::vector<std::string>& only,
-                   const TensorSink& sink) {
+                   const TensorSink& sink, const FrameReader::FloatPlace& place) {
   await_open();
   map = TensorMap();
   if (!process.is_running()) fail(name, ": cannot continue reading after an error");
@@ -259,7 +268,7 @@ bool OpenPath::ask(Wanted wanted, TensorMap& map, const std::vector<std::string>
     throw std::logic_error("FrameReader: only next() may follow next()");
   try {
     if (!std::exchange(has_asked, false)) put_question(wanted, only);
-    if (receive(sink) == at_end) return false;
+    if (receive(sink, place) == at_end) return false;
     channel->get(begins), channel->get(map.groups), channel->get(map.attributes);
   } catch (const Channel::Closed& why) {
     fail_closed(why);
@@ -396,9 +405,10 @@ TensorMap FrameReader::whole(const std::vector<std::string>& only) {
   return map;
 }
 
-void FrameReader::whole(const std::vector<std::string>& only, const TensorSink& sink) {
+void FrameReader::whole(const std::vector<std::string>& only, const TensorSink& sink,
+                        const FloatPlace& place) {
   TensorMap about;
-  impl_->file->ask(whole_map, about, only, sink);
+  impl_->file->ask(whole_map, about, only, sink, place);
   impl_->expect_end();
 }
 

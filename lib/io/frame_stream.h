@@ -28,6 +28,7 @@
 
 #include "base/parallel.h"
 #include "io/options.h"
+#include "tensor/matrix.h"
 #include "tensor/tensor_map.h"
 
 namespace heed::io {
@@ -54,9 +55,13 @@ class FrameReader {
   /// The rest of the input as one map, untrimmed; from HDF5, unless `only` is empty, only the tensors at or
   /// below these paths, overriding the options. Throws Error if a stream has several frames.
   TensorMap whole(const std::vector<std::string>& only = {});
-  /// Passes each tensor to `sink` as it arrives, so that only one is held at a time.
+  /// Memory for the values of a float32 tensor, a row for each of its last axis; without data: there is none.
+  using FloatPlace = std::function<Matrix<float>(const std::string& path, const Shape& shape)>;
+  /// Passes each tensor to `sink` as it arrives, so that only one is held at a time. Those that the file holds as
+  /// they are in memory are read into their place instead, if they have one, and not passed on.
   void whole(const std::vector<std::string>& only,
-             const std::function<void(const std::string& path, Tensor tensor)>& sink);
+             const std::function<void(const std::string& path, Tensor tensor)>& sink,
+             const FloatPlace& place = {});
   /// Reads these paths ahead of the rest: the config of a model determines which parameters are wanted. Empty
   /// for arrays of other programs.
   TensorMap part(const std::vector<std::string>& only);

@@ -279,9 +279,14 @@ LoadedModel load_model(const std::string& path, Needed needed) {
       for (const Parameter& p : parameters.list()) wanted.push_back(kParameterPrefix + p.name);
     }
     ParameterFilling<float> filling(parameters, kParameterPrefix, parameters.values());
-    reader.whole(wanted, [&](const std::string& name, const Tensor& tensor) {
-      if (name.starts_with(kParameterPrefix)) filling.add(name, tensor);
-    });
+    reader.whole(
+        wanted,
+        [&](const std::string& name, const Tensor& tensor) {
+          if (name.starts_with(kParameterPrefix)) filling.add(name, tensor);
+        },
+        [&](const std::string& name, const Shape& shape) {
+          return name.starts_with(kParameterPrefix) ? filling.place(name, shape) : Matrix<float>();
+        });
     filling.finish();
     auto [source, target] = text::Tokenizer::of_both_sides(map);
     LoadedModel loaded{std::move(model), std::move(source), std::move(target), {}, {}, {}, {}};

@@ -290,35 +290,57 @@ ParameterFilling<T>::ParameterFilling(const ParameterSet<T>& parameters, std::st
     : parameters_(parameters),
       prefix_(std::move(prefix)),
       flat_(flat),
-      is_filled_(parameters.list().size(), false) {}
+      is_filled_(parameters.list().size(), false),
+      is_placed_(is_filled_) {}
 
 template <class T>
-void ParameterFilling<T>::add(const std::string& path, const Tensor& tensor) {
+const Parameter& ParameterFilling<T>::find(const std::string& path, const Shape& shape) const {
   if (!path.starts_with(prefix_) || !parameters_.contains(path.substr(prefix_.size())))
     fail("/", path, ": no parameter of this model: is the config that of another?");
   const Parameter& p = parameters_.find(path.substr(prefix_.size()));
-  expect_shape("/" + path, tensor.shape(), p.shape);
+  expect_shape("/" + path, shape, p.shape);
+  return p;
+}
+
+template <class T>
+void ParameterFilling<T>::expect_finite(const Parameter& p) const {
+  const Matrix<T> m = p.in(flat_.data());
+  for (std::int64_t i = 0; i < m.rows; ++i) {
+    const T *begin = m.row(i), *end = begin + m.cols;
+    if (const T* odd = std::find_if_not(begin, end, [](T x) { return std::isfinite(x); }); odd != end)
+      fail("/", prefix_, p.name, ": element ", i * m.cols + (odd - begin), " is ", *odd);
+  }
+}
+
+template <class T>
+void ParameterFilling<T>::add(const std::string& path, const Tensor& tensor) {
+  const Parameter& p = find(path, tensor.shape());
   const auto fill = [&](auto source) {
     Matrix<T> m = p.in(flat_.data());
-    for (std::int64_t i = 0; i < m.rows; ++i) {
-      const auto* from = &source[static_cast<std::size_t>(i * m.cols)];
-      std::copy_n(from, m.cols, m.row(i));
-      const T* odd = std::find_if_not(m.row(i), m.row(i) + m.cols, [](T x) { return std::isfinite(x); });
-      if (odd != m.row(i) + m.cols)
-        fail("/", path, ": element ", i * m.cols + (odd - m.row(i)), " is ", *odd);
-    }
+    for (std::int64_t i = 0; i < m.rows; ++i)
+      std::copy_n(&source[static_cast<std::size_t>(i * m.cols)], m.cols, m.row(i));
   };
   if (tensor.dtype() == DType::f64)
     fill(tensor.values<double>());
   else
     fill(tensor.values<float>());
-  is_filled_[static_cast<std::size_t>(&p - parameters_.list().data())] = true;
+  expect_finite(p);
+  is_filled_[index_of(p)] = true;
+}
+
+template <class T>
+Matrix<T> ParameterFilling<T>::place(const std::string& path, const Shape& shape) {
+  const Parameter& p = find(path, shape);
+  is_filled_[index_of(p)] = is_placed_[index_of(p)] = true;
+  return p.in(flat_.data());
 }
 
 template <class T>
 void ParameterFilling<T>::finish() const {
-  for (std::size_t i = 0; i < is_filled_.size(); ++i)
+  for (std::size_t i = 0; i < is_filled_.size(); ++i) {
     if (!is_filled_[i]) fail("/", prefix_, parameters_.list()[i].name, " is missing");
+    if (is_placed_[i]) expect_finite(parameters_.list()[i]);
+  }
 }
 
 template class ParameterSet<float>;

@@ -167,14 +167,23 @@ class ParameterFilling {
 
   /// Accepts float32 or float64. Throws Error if the tensor is unknown, misshapen or not finite.
   void add(const std::string& path, const Tensor& tensor);
-  /// Throws Error if a tensor is missing.
+  /// Memory for the values of a tensor that is not yet read, so that add() need not copy them. Throws Error if
+  /// the tensor is unknown or misshapen.
+  Matrix<T> place(const std::string& path, const Shape& shape);
+  /// Throws Error if a tensor is missing, or values are not finite.
   void finish() const;
 
  private:
+  const Parameter& find(const std::string& path, const Shape& shape) const;
+  void expect_finite(const Parameter& p) const;
+  std::size_t index_of(const Parameter& p) const {
+    return static_cast<std::size_t>(&p - parameters_.list().data());
+  }
+
   const ParameterSet<T>& parameters_;
   std::string prefix_;
   std::span<T> flat_;
-  std::vector<bool> is_filled_;  ///< by index in the list
+  std::vector<bool> is_filled_, is_placed_;  ///< by index in the list
 };
 
 extern template class ParameterFilling<float>;

@@ -11,6 +11,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -44,6 +46,10 @@ class ArrayFile {
   /// that holds them all, a bool uint8 with the attribute dtype="bool"; dimensions have no names, except
   /// those of a picture. Throws Error for other types.
   virtual Tensor read(std::size_t index) const = 0;
+  /// Likewise, in order, by blocks of rows (of the first axis), of which the first is number `first`: a large
+  /// array need not be held whole. An array with less than two axes is one block.
+  using RowSink = std::function<void(std::int64_t first, const Tensor& rows)>;
+  virtual void read_rows(std::size_t index, const RowSink& take) const { take(0, read(index)); }
 
  protected:
   std::vector<ArrayInfo> arrays_;

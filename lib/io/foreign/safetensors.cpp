@@ -15,6 +15,8 @@
 namespace heed::io {
 namespace {
 
+constexpr std::int64_t kMostInBlock = std::int64_t{1} << 20;  // numbers, unless a row has more
+
 class Safetensors : public ArrayFile {
  public:
   /// Adds the tensors of `path`; returns their number.
@@ -31,11 +33,28 @@ class Safetensors : public ArrayFile {
 
   Tensor read(std::size_t index) const override {
     const Place& place = places_.at(index);
-    const std::string where = concat(place.file->name(), ":/", escaped(arrays_[index].name));
-    return read_elements(*place.kind, arrays_[index].shape, false, place.file->from(place.begin), where);
+    return read_elements(*place.kind, arrays_[index].shape, false, place.file->from(place.begin),
+                         where(index));
+  }
+
+  void read_rows(std::size_t index, const RowSink& take) const override {
+    const Place& place = places_.at(index);
+    Shape block = arrays_[index].shape;
+    if (block.size() < 2 || element_count(block) <= kMostInBlock) return ArrayFile::read_rows(index, take);
+    const std::int64_t rows = block[0], row = element_count(block) / rows,
+                       most = std::max<std::int64_t>(kMostInBlock / row, 1);
+    const NextBytes next = place.file->from(place.begin);
+    for (std::int64_t first = 0; first < rows; first += most) {
+      block[0] = std::min(most, rows - first);
+      take(first, read_elements(*place.kind, block, false, next, where(index)));
+    }
   }
 
  private:
+  std::string where(std::size_t index) const {
+    return concat(places_[index].file->name(), ":/", escaped(arrays_[index].name));
+  }
+
   struct Place {
     const SeekableFile* file;
     const ElementKind* kind;

@@ -56,6 +56,10 @@ class Joined final : public io::ArrayFile {
     const std::size_t own = first_->arrays().size();
     return index < own ? first_->read(index) : second_->read(index - own);
   }
+  void read_rows(std::size_t index, const RowSink& take) const override {
+    const std::size_t own = first_->arrays().size();
+    index < own ? first_->read_rows(index, take) : second_->read_rows(index - own, take);
+  }
 
  private:
   std::unique_ptr<io::ArrayFile> first_, second_;

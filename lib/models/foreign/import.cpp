@@ -239,19 +239,30 @@ void check_parameters(const ParameterSet<float>& parameters, const Mappings& map
     if (!filled.contains(parameter.name)) fail(parameter.name, ": no tensor fills it");
 }
 
-/// A tensor as float32. Throws Error on a value that is not finite.
-Tensor values_of(const Source& source, std::size_t index) {
-  Tensor tensor = source.weights().read(index);
-  if (tensor.dtype() == DType::f64) {
-    const auto wide = tensor.values<double>();
-    tensor = Tensor::of<float>(std::vector<float>(wide.begin(), wide.end()), tensor.shape());
+/// Fills the parameters, reading a tensor once for consecutive mappings from it. Throws Error on a value that is
+/// not finite.
+void fill(ParameterSet<float>& parameters, const Source& source, const Match& match) {
+  const std::vector<Match::Placed>& placed = match.placed();
+  for (std::size_t begin = 0, end = 0; begin < placed.size(); begin = end) {
+    const std::size_t index = placed[begin].index;
+    while (end < placed.size() && placed[end].index == index) ++end;
+    std::int64_t before = 0;  // values
+    source.weights().read_rows(index, [&](std::int64_t first, const Tensor& rows) {
+      std::vector<float> narrowed;
+      if (rows.dtype() == DType::f64) {
+        const auto wide = rows.values<double>();
+        narrowed.assign(wide.begin(), wide.end());
+      }
+      const std::span<const float> values = rows.dtype() == DType::f64 ? narrowed : rows.values<float>();
+      const auto odd = std::ranges::find_if_not(values, [](float x) { return std::isfinite(x); });
+      if (odd != values.end())
+        fail(escaped(source.path()), ":/", escaped(source.weights().arrays()[index].name), ": element ",
+             before + (odd - values.begin()), " is ", *odd);
+      for (std::size_t i = begin; i < end; ++i)
+        placed[i].mapping->fill(values, first, parameters.view(placed[i].mapping->parameter));
+      before += rows.size();
+    });
   }
-  const auto values = std::as_const(tensor).values<float>();
-  const auto odd = std::ranges::find_if_not(values, [](float x) { return std::isfinite(x); });
-  if (odd != values.end())
-    fail(escaped(source.path()), ":/", escaped(source.weights().arrays()[index].name), ": element ",
-         odd - values.begin(), " is ", *odd);
-  return tensor;
 }
 
 void check_copies(const Source& source, const Match& match) {
@@ -342,13 +353,7 @@ LoadedModel loaded_of(const Source& source) {
   Model<float>& model = *loaded.model;
   check_parameters(model.parameters, found.mappings);
   check_copies(source, match);
-  // Consecutive mappings from one tensor read it once.
-  std::size_t held = SIZE_MAX;
-  Tensor tensor;
-  for (const auto& [index, mapping] : match.placed()) {
-    if (std::exchange(held, index) != index) tensor = values_of(source, index);
-    mapping->fill(std::as_const(tensor).values<float>(), model.parameters.view(mapping->parameter));
-  }
+  fill(model.parameters, source, match);
   note_types(source, match);
   for (const std::string& note : found.notes) {
     const std::string text = concat(escaped(source.path()), ": ", note);

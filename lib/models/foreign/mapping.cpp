@@ -20,25 +20,27 @@ Seen seen(const Shape& shape) {
   return {shape[0], shape[0] == 0 ? 0 : count / shape[0]};
 }
 
-/// Calls visit(at, row, col) for each value of the parameter, which is at that place of the source.
+/// Calls visit(at, row, col) for each value of the parameter that is in these rows of the source, at that place
+/// of the source.
 template <class Visit>
-void for_each_value(const Mapping& mapping, std::int64_t rows, std::int64_t cols, const Visit& visit) {
+void for_each_value(const Mapping& mapping, std::int64_t cols, Slice rows, const Visit& visit) {
+  const Seen source = seen(mapping.shape);
   if (mapping.slices.empty() && !mapping.transposed) {
-    for (std::int64_t i = 0; i < rows; ++i)
-      for (std::int64_t j = 0; j < cols; ++j) visit(i * cols + j, i, j);
+    const std::int64_t begin = rows.begin * source.cols, end = rows.end * source.cols;
+    for (std::int64_t at = begin, i = begin / cols, j = begin % cols; at < end; ++i, j = 0)
+      for (; j < cols && at < end; ++j, ++at) visit(at, i, j);
     return;
   }
-  const Seen source = seen(mapping.shape);
   std::vector<Slice> slices = mapping.slices;
   if (slices.empty()) slices = {{0, mapping.axis == 0 ? source.rows : source.cols}};
   std::int64_t before = 0;  // values of the axis in earlier slices
   for (const Slice& slice : slices) {
     const std::int64_t first_row = mapping.axis == 0 ? slice.begin : 0,
-                       last_row = mapping.axis == 0 ? slice.end : source.rows,
+                       last_row = std::min(mapping.axis == 0 ? slice.end : source.rows, rows.end),
                        first_col = mapping.axis == 1 ? slice.begin : 0,
                        last_col = mapping.axis == 1 ? slice.end : source.cols;
     // By tiles, so that a transpose reads and writes within the cache.
-    for (std::int64_t top = first_row; top < last_row; top += kTile) {
+    for (std::int64_t top = std::max(first_row, rows.begin); top < last_row; top += kTile) {
       for (std::int64_t left = first_col; left < last_col; left += kTile) {
         for (std::int64_t r = top; r < std::min(top + kTile, last_row); ++r) {
           for (std::int64_t c = left; c < std::min(left + kTile, last_col); ++c) {
@@ -62,16 +64,20 @@ std::string Mapping::transform() const {
   return transposed ? text + ", transposed" : text;
 }
 
-void Mapping::fill(std::span<const float> source, Matrix<float> parameter) const {
-  for_each_value(*this, parameter.rows, parameter.cols, [&](std::int64_t at, std::int64_t i, std::int64_t j) {
-    parameter(i, j) = source[static_cast<std::size_t>(at)];
+void Mapping::fill(std::span<const float> values, std::int64_t first_row, Matrix<float> parameter) const {
+  const std::int64_t cols = seen(shape).cols, before = first_row * cols;
+  if (cols == 0) return;
+  const Slice rows{first_row, first_row + std::ssize(values) / cols};
+  for_each_value(*this, parameter.cols, rows, [&](std::int64_t at, std::int64_t i, std::int64_t j) {
+    parameter(i, j) = values[static_cast<std::size_t>(at - before)];
   });
 }
 
 void Mapping::put_back(Matrix<const float> parameter, std::span<float> source) const {
-  for_each_value(*this, parameter.rows, parameter.cols, [&](std::int64_t at, std::int64_t i, std::int64_t j) {
-    source[static_cast<std::size_t>(at)] = parameter(i, j);
-  });
+  for_each_value(*this, parameter.cols, {0, seen(shape).rows},
+                 [&](std::int64_t at, std::int64_t i, std::int64_t j) {
+                   source[static_cast<std::size_t>(at)] = parameter(i, j);
+                 });
 }
 
 void Mappings::same(const std::string& source, Shape shape, const std::string& parameter) {

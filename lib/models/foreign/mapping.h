@@ -33,8 +33,9 @@ struct Mapping {
 
   /// "as is", "transposed", "columns 0:32", "rows 0:8 16:24, transposed"
   std::string transform() const;
-  /// Fills the parameter from the source's values. The shapes have been checked.
-  void fill(std::span<const float> source, Matrix<float> parameter) const;
+  /// Fills the parameter from the values of whole rows of the source, which begin at `first_row`. The shapes
+  /// have been checked.
+  void fill(std::span<const float> values, std::int64_t first_row, Matrix<float> parameter) const;
   /// The inverse: writes the parameter to its place in the source's values.
   void put_back(Matrix<const float> parameter, std::span<float> source) const;
 };

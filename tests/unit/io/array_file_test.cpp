@@ -389,6 +389,38 @@ BOOST_AUTO_TEST_CASE(written_safetensors_are_these_bytes) {
   BOOST_TEST((folder.files().size()) == 2u);  // nothing is left of what failed
 }
 
+BOOST_AUTO_TEST_CASE(rows_of_a_large_array_come_in_blocks) {
+  TemporaryFolder folder;
+  constexpr std::int64_t rows = 5003, columns = 3 * 100;
+  std::vector<float> numbers(rows * columns);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 4099);
+  TensorMap map;
+  map.add("large", Tensor::of<float>(std::move(numbers), {rows, 3, 100}));
+  map.add("small", Tensor::of<float>({1, 2, 3}, {3, 1}));
+  map.add("vector", Tensor::of<float>(std::vector<float>(1 << 21, 7), {1 << 21}));
+  map.add("wide", Tensor::of<float>(std::vector<float>(3 << 20, 7), {2, 3 << 19}));
+  for (const auto& [name, floats] : {std::pair("x", FloatsAs::float32), {"y", FloatsAs::bfloat16}}) {
+    write_safetensors(folder / name, map, floats);
+    const auto file = ArrayFile::open(folder / name);
+    for (std::size_t index = 0; index < 4; ++index) {
+      const Tensor whole = file->read(index);
+      const std::int64_t row = whole.shape().size() < 2 ? whole.size() : whole.size() / whole.shape()[0];
+      std::vector<float> joined;
+      std::int64_t blocks = 0;
+      file->read_rows(index, [&](std::int64_t first, const Tensor& block) {
+        BOOST_TEST(first * row == std::ssize(joined));
+        BOOST_TEST(block.shape().size() == whole.shape().size());
+        const auto values = block.values<float>();
+        joined.insert(joined.end(), values.begin(), values.end());
+        ++blocks;
+      });
+      BOOST_TEST(std::ranges::equal(joined, whole.values<float>()));
+      const std::string& array = file->arrays()[index].name;
+      BOOST_TEST(blocks == (array == "large" || array == "wide" ? 2 : 1), array);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(sixteen_bits_there_and_back) {
   for (unsigned bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);

@@ -61,6 +61,26 @@ BOOST_AUTO_TEST_CASE(values_in_chunks_are_those_that_were_written) {
       });
     });
     BOOST_TEST(came.size() == 6);
+    // float32 values with a place are read into it, and are no tensor; there may be space after each row.
+    for (const std::int64_t stride : {1003, 1024}) {
+      came.clear();
+      std::vector<float> memory(static_cast<std::size_t>(701 * stride), 5);
+      const Matrix<float> a(memory.data(), 701, 1003, stride);
+      FrameReader(path).whole(
+          {}, [&](const std::string& name, const Tensor&) { came.push_back(name); },
+          [&](const std::string& name, const Shape& shape) {
+            BOOST_TEST(shape == map.at(name).shape(), boost::test_tools::per_element());
+            return name == "model/a" ? a : Matrix<float>();
+          });
+      BOOST_TEST(came.size() == 5);
+      BOOST_TEST(std::ranges::count(came, "model/a") == 0);
+      const auto written = std::as_const(map).at("model/a").values<float>();
+      std::int64_t wrong = 0;
+      for (std::int64_t i = 0; i < 701; ++i)
+        for (std::int64_t j = 0; j < stride; ++j)
+          wrong += a.row(i)[j] != (j < 1003 ? written[static_cast<std::size_t>(i * 1003 + j)] : 5);
+      BOOST_TEST(wrong == 0);
+    }
     BOOST_TEST(read_map(path).tensors().size() == 6);
   }
 }

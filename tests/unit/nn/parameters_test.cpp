@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -114,6 +115,27 @@ BOOST_AUTO_TEST_CASE(tensors_that_come_one_at_a_time_fill_the_parameters) {
   BOOST_CHECK_EXCEPTION(
       filling.add(prefix + "table/bias", Tensor::of<float>({1}, {1})), Error,
       says("/model/parameters/table/bias: no parameter of this model: is the config that of another?"));
+}
+
+BOOST_AUTO_TEST_CASE(values_are_read_to_where_they_belong) {
+  ParameterSet<float> set;
+  set.add("table", {3, 20}, Init::ones());  // there are unused elements between its rows
+  set.add("vector", {20}, Init::ones());
+  ParameterFilling<float> filling(set, "p/", set.values());
+  BOOST_CHECK_EXCEPTION(filling.place("p/other", {3}), Error,
+                        says("/p/other: no parameter of this model: is the config that of another?"));
+  BOOST_CHECK_THROW(filling.place("p/table", {20, 3}), Error);
+  const Matrix<float> table = filling.place("p/table", {3, 20});
+  BOOST_CHECK_THROW(filling.finish(), Error);
+  const Matrix<float> vector = filling.place("p/vector", {20});
+  for (const auto& [place, name] : {std::pair(table, "table"), {vector, "vector"}}) {
+    const Matrix<float> own = set.view(name);
+    BOOST_TEST((place.data == own.data && place.row_stride == own.row_stride));
+    BOOST_TEST((place.rows == own.rows && place.cols == own.cols));
+  }
+  filling.finish();
+  table(2, 19) = std::numeric_limits<float>::quiet_NaN();
+  BOOST_CHECK_EXCEPTION(filling.finish(), Error, says("/p/table: element 59 is nan"));
 }
 
 BOOST_AUTO_TEST_CASE(new_values_are_zeros) {
