@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
                     heed::between(1, 1 << 28));
         tool.option("--replace", command.replace, "replace bytes that are not UTF-8 by U+FFFD");
         tool.option("--special-tokens", command.special_tokens,
-                    "let text spell special tokens, such as <|im_start|> or [SEP] (byte-level BPE and "
+                    "let text spell special tokens, such as <|im_start|> or [SEP] (BPE of tokenizer.json and "
                     "WordPiece), for prompts of chat models; untrusted text can then pretend to be a turn");
         tool.option("--detokenize", command.detokenize, "convert pieces to text");
         tool.option("--pieces", command.pieces, "write pieces as text (with --detokenize: read them)");

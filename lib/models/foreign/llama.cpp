@@ -135,8 +135,10 @@ DecoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind) {
     fields.expect("mlp_bias", {false});
   if (has_biases_by_choice(kind)) {
     if (fields.flag("attention_bias", false)) config.attention_bias = "all";
+  } else if (is_kind(kind, "qwen2")) {
+    fields.expect("attention_bias", {true, false});  // its code does not ask
   } else {
-    fields.expect("attention_bias", {is_kind(kind, "qwen2"), false});
+    fields.expect("attention_bias", {false});
   }
   read_rotary(kind.rotary, fields, config);
   config.sliding_window = window_of(fields, kind, config);
