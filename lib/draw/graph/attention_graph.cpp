@@ -89,8 +89,8 @@ Graph steps_graph(const TensorMap& map, const std::string& name) {
   const Tensor* weights = map.find(in_group(group, "weights"));
   if (!scores || !weights) {
     fail(
-        "--graph needs a model file, or the steps of an attention (attend --steps): there is neither "
-        "/model/config nor /",
+        "--graph needs a model file, a folder with the model of another program, or the steps of an "
+        "attention (attend --steps): there is neither /model/config nor /",
         escaped(group), "/scores");
   }
   const auto stated = map.groups.find(group);
