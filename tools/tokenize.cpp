@@ -44,8 +44,9 @@ int main(int argc, char** argv) {
                     heed::between(1, 1 << 28));
         tool.option("--replace", command.replace, "replace bytes that are not UTF-8 by U+FFFD");
         tool.option("--special-tokens", command.special_tokens,
-                    "let text spell special tokens, such as <|im_start|> or [SEP] (BPE of tokenizer.json and "
-                    "WordPiece), for prompts of chat models; untrusted text can then pretend to be a turn");
+                    "let text spell special tokens, such as <|im_start|> or [SEP] (BPE of bytes or "
+                    "characters, WordPiece), for prompts of chat models; untrusted text can then pretend to "
+                    "be a turn");
         tool.option("--detokenize", command.detokenize, "convert pieces to text");
         tool.option("--pieces", command.pieces, "write pieces as text (with --detokenize: read them)");
         tool.list(
@@ -66,11 +67,12 @@ int main(int argc, char** argv) {
         tool.place({"train", "train-counts", "count"});
         tool.bind(command.training);
         tool.option("--bpe-codes FILE", command.codes, "use the merges in this subword-nmt file");
-        tool.list("--import-vocab FILE", command.word_lists,
-                  "make a vocabulary from word lists, with --bpe-codes from subword-nmt's vocabulary files, "
-                  "or from another program's tokenizer, byte-level BPE, WordPiece or SentencePiece: "
-                  "tokenizer.json, vocab.json beside merges.txt, BERT's vocab.txt, a SentencePiece model, or "
-                  "their folder (--side if it has two)");
+        tool.list(
+            "--import-vocab FILE", command.word_lists,
+            "make a vocabulary from word lists, with --bpe-codes from subword-nmt's vocabulary files, "
+            "or from another program's tokenizer, BPE of bytes or characters, WordPiece or SentencePiece: "
+            "tokenizer.json, vocab.json beside merges.txt, BERT's vocab.txt, a SentencePiece model, or "
+            "their folder (--side if it has two)");
         tool.option("--export-spm", command.export_spm,
                     "write the vocabulary of --vocab or -m as a SentencePiece model; it splits NFC text as "
                     "heed does");

@@ -12,9 +12,10 @@ void export_folder(const std::string& model, const std::string& folder, const st
       "exported " + heed::foreign::export_model(heed::load_model(model), folder, heed::io::kFloatsAs(dtype)));
 }
 
-std::optional<heed::TensorMap> foreign_model(const std::string& path) {
+std::optional<heed::draw::ModelShapes> foreign_model(const std::string& path) {
   if (!heed::foreign::is_foreign_model(path)) return std::nullopt;
-  return heed::model_map(*heed::foreign::load(path).model, {}, {});
+  const heed::foreign::Outline outline = heed::foreign::outline(path);
+  return heed::draw::ModelShapes(outline.config, outline.shapes);
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ void read_decoder(const Json& json, const std::string& where) {
 
 ForeignTokenizer byte_bpe_from_json(Object& root, Object& model) {
   model.ignore({"type", "unk_token", "fuse_unk"});  // no byte is unknown
-  for (const char* field : {"dropout"}) model.expect(field, {nullptr});
+  model.expect("dropout", {nullptr});
   for (const char* field : {"continuing_subword_prefix", "end_of_word_suffix"})
     model.expect(field, {nullptr, ""});
   model.expect("byte_fallback", {nullptr, false});
@@ -373,10 +373,20 @@ ForeignTokenizer character_bpe_from_json(Object& root, Object& model) {
   model.finish();
   const std::string at_added = root.where("added_tokens");
   TokenList added = add_tokens(root.get("added_tokens"), pieces, at_added, true);
-  for (auto* list : {&added.special_tokens, &added.others}) std::ranges::sort(*list, {}, &AddedToken::id);
-  for (const Json& token : root.get("added_tokens"))
-    note_line_ends(token.at("id").get<std::int32_t>(), token.at("content").get<std::string>(), at_added,
-                   options);
+  for (auto* list : {&added.special_tokens, &added.others}) {
+    std::ranges::sort(*list, {}, &AddedToken::id);
+    if (const auto twice = std::ranges::adjacent_find(*list, {}, &AddedToken::id); twice != list->end())
+      fail(at_added, ": token ", twice->id, " is listed twice");
+  }
+  const Json& vocabulary = model.at("vocab");
+  for (const Json& token : root.get("added_tokens")) {
+    const auto piece = token.at("content").get<std::string>();
+    note_line_ends(token.at("id").get<std::int32_t>(), piece, at_added, options);
+    // A vocabulary cannot say of a symbol that text does not have it.
+    if (is_symbol(piece, options.bytes) && !vocabulary.contains(piece))
+      fail(at_added, ": ", escaped(piece),
+           ": a character or byte that the model does not have is not supported");
+  }
   const std::vector<std::int32_t> special =
       special_of_characters(added.special, pieces, options.states_unk, model.where("unk_token"));
   options.special = std::move(added.special_tokens);

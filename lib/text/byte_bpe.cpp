@@ -330,12 +330,12 @@ SchemePtr make_byte_bpe_scheme(Vocabulary vocabulary, std::vector<Merge> merges,
 SchemePtr make_byte_bpe_scheme(Vocabulary vocabulary, const std::vector<std::string>& merges,
                                const nlohmann::json& settings, const std::string& name) {
   ByteBpeOptions options;
-  options.pattern = chosen<SplitPattern>(name + ": pattern", kSplitPatterns, settings.at("pattern"));
+  options.pattern = chosen<SplitPattern>("pattern", kSplitPatterns, settings.at("pattern"));
   settings.at("prefix_space").get_to(options.prefix_space);
   settings.at("ignore_merges").get_to(options.ignore_merges);
   options.mask_strips = settings.value("mask_strips", false);
   if (settings.contains("digits")) {
-    options.digits = chosen<DigitSplit>(name + ": digits", kDigitSplits, settings.at("digits"));
+    options.digits = chosen<DigitSplit>("digits", kDigitSplits, settings.at("digits"));
     settings.at("digits_last").get_to(options.digits_last);
   }
   options.frame = frame_of_settings(settings, vocabulary, name + "/config");

@@ -44,6 +44,11 @@ int byte_in(const std::string& piece) {
   return is_byte ? static_cast<unsigned char>(byte_of_piece(piece)) : kNoByte;
 }
 
+/// Of valid UTF-8; longer text is not looked at.
+bool is_character(std::string_view text) {
+  return !text.empty() && text.size() <= 4 && characters(text).size() == 1;
+}
+
 class CharacterBpeScheme final : public Scheme {
  public:
   CharacterBpeScheme(Vocabulary vocabulary_, std::vector<Merge> merges, CharacterBpeOptions options)
@@ -51,11 +56,10 @@ class CharacterBpeScheme final : public Scheme {
         options_(std::move(options)),
         merges_(std::move(merges)),
         rules_(merges_, vocabulary(), kKind) {
-    for (const std::int32_t id : options_.line_ends) vocabulary().piece(id);  // refuses those out of range
     for (std::int32_t id = 0; id < vocabulary().size(); ++id) {
       const std::string& piece = vocabulary().piece(id);
       texts_.push_back(options_.line_ends.contains(id) ? with_line_ends(piece) : piece);
-      if (characters(texts_.back()).size() == 1) characters_.emplace(texts_.back(), id);
+      if (is_character(texts_.back())) characters_.emplace(texts_.back(), id);
     }
     for (unsigned byte = 0; options_.bytes && byte < byte_ids_.size(); ++byte)
       if (const std::string piece = byte_piece(byte); vocabulary().contains(piece))
@@ -149,14 +153,15 @@ class CharacterBpeScheme final : public Scheme {
   }
 
  private:
-  /// Text cannot spell a special token: none is a character, or made by merges.
+  /// Text cannot spell a special token: none is a character or a byte, or made by merges.
   void check_special() const {
     std::set<std::int32_t> special;
     for (const AddedToken& each : options_.special) {
       special.insert(each.id);
       const std::string& text = texts_[static_cast<std::size_t>(each.id)];
-      if (characters(text).size() == 1)
-        fail("vocabulary: the special token \"", escaped(text), "\" is a character, which text would spell");
+      if (is_symbol(text, options_.bytes))
+        fail("vocabulary: the special token \"", escaped(text),
+             "\" is a character or byte, which text would spell");
     }
     for (const auto& [left, right] : merges_)
       if (const std::string made = left + right; special.contains(vocabulary().id(made)))
@@ -225,6 +230,10 @@ class CharacterBpeScheme final : public Scheme {
 
 }  // namespace
 
+bool is_symbol(const std::string& piece, bool bytes) {
+  return is_character(piece) || (bytes && byte_in(piece) != kNoByte);
+}
+
 SchemePtr make_character_bpe_scheme(Vocabulary vocabulary, std::vector<Merge> merges,
                                     CharacterBpeOptions options) {
   return std::make_shared<CharacterBpeScheme>(std::move(vocabulary), std::move(merges), std::move(options));
@@ -243,7 +252,12 @@ SchemePtr make_character_bpe_scheme(Vocabulary vocabulary, const std::vector<std
   for (const AddedToken& each : options.special)
     if (each.id >= vocabulary.size())
       fail(where, ": special token ", each.id, ", wanted one below ", vocabulary.size());
-  if (settings.contains("line_ends")) settings.at("line_ends").get_to(options.line_ends);
+  if (settings.contains("line_ends"))
+    for (const std::int64_t id : settings.at("line_ends").get<std::vector<std::int64_t>>()) {
+      if (id < 0 || id >= vocabulary.size())
+        fail(where, ": line_ends: id ", id, ", wanted one below ", vocabulary.size());
+      options.line_ends.insert(static_cast<std::int32_t>(id));
+    }
   std::vector<Merge> pairs;
   for (const std::string& line : merges) pairs.push_back(parse_merge(line, name));
   return make_character_bpe_scheme(std::move(vocabulary), std::move(pairs), std::move(options));

@@ -47,6 +47,9 @@ struct CharacterBpeOptions {
   std::set<std::int32_t> line_ends{};  ///< pieces whose "<newline>" is an end of line
 };
 
+/// Whether a piece is what text consists of before merges: a character, or with `bytes` a byte, "<0x0A>".
+bool is_symbol(const std::string& piece, bool bytes);
+
 /// Throws Error if a merge is none of pieces, a text could spell a special token, or could be unknown without
 /// a piece for that.
 SchemePtr make_character_bpe_scheme(Vocabulary vocabulary, std::vector<Merge> merges,

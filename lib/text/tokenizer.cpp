@@ -417,7 +417,7 @@ Tokenizer Tokenizer::spelling_special_tokens() const {
   std::vector<AddedToken> tokens = scheme_->special_tokens();
   if (tokens.empty())
     fail<UsageError>("--special-tokens: text of a vocabulary of type ", type_,
-                     " spells no special tokens; that of tokenizer.json's BPE and WordPiece does");
+                     " spells no special tokens; that of BPE of bytes or characters and WordPiece does");
   Tokenizer other = *this;
   other.spelled_ = std::make_shared<const AddedTokens>(std::move(tokens), vocabulary(), "vocabulary", true);
   return other;
@@ -555,6 +555,8 @@ Tokenizer Tokenizer::from_map(const TensorMap& map, const std::string& prefix) {
     return Tokenizer(config["type"], config["pretokenized"], std::move(scheme), std::move(languages));
   } catch (const nlohmann::json::exception& e) {
     fail("/", prefix, ": ", escaped(e.what(), 200));
+  } catch (const UsageError& e) {  // of a choice, here not the user's
+    fail("/", config_path, ": ", e.what());
   }
 }
 

@@ -10,8 +10,8 @@
 //                        (text/foreign_tokenizer.h)
 //                                                          x; nothing is unknown
 //  character_bpe         of Llama 1 and 2, Mistral, Gemma, Phi-3 (text/character_bpe.h), imported
-//                                                          x, of Llama 2 by transformers 5 without a
-//                                                          first space
+//                                                          x with spaces for U+2581, of Llama 2 by
+//                                                          transformers 5 without a first space
 //  sentencepiece         of Marian, T5, Llama 1 and 2, Gemma, NLLB, mBART, M2M-100, imported
 //                        (text/foreign_sentencepiece.h); word_unigram:
 //                        of XLM-RoBERTa, CamemBERT and, by tokenizer.json, T5

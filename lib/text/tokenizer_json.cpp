@@ -99,7 +99,9 @@ OrderedJson byte_bpe_json(const Tokenizer& tokenizer, const OrderedJson& setting
     for (const OrderedJson& each : settings["added"]) added.insert(each.at("id").get<std::int32_t>());
   const auto pattern =
       chosen<SplitPattern>("pattern", kSplitPatterns, settings.at("pattern").get<std::string>());
-  const bool prefix_space = settings.at("prefix_space"), is_gpt2 = pattern == SplitPattern::gpt2;
+  // ByteLevel has GPT-2's pattern, but only after digits.
+  const bool prefix_space = settings.at("prefix_space"),
+             is_gpt2 = pattern == SplitPattern::gpt2 && !settings.value("digits_last", false);
   OrderedJson level{{"type", "ByteLevel"},
                     {"add_prefix_space", prefix_space},
                     {"trim_offsets", true},

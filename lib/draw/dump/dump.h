@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "draw/chart/chart.h"
+#include "draw/graph/model_graph.h"
 #include "draw/picture/slice_heatmap.h"
-#include "tensor/tensor_map.h"
 
 namespace heed::draw {
 
@@ -49,8 +49,8 @@ struct DumpOptions {
   bool follow = false;                                ///< redraw the curves as their table grows
   std::function<bool()> stop = [] { return false; };  ///< ends --follow
   std::string color = "auto";                         ///< on the terminal: auto, always, never
-  /// The content of a model file for the model of another program at `path`; nothing if there is none.
-  std::function<std::optional<TensorMap>(const std::string& path)> foreign_model = [](const std::string&) {
+  /// The model of another program at `path`, if there is one.
+  std::function<std::optional<ModelShapes>(const std::string& path)> foreign_model = [](const std::string&) {
     return std::nullopt;
   };
 };

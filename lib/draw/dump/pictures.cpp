@@ -322,15 +322,17 @@ void dump_histogram(const DumpOptions& options) {
 }
 
 void dump_graph(const DumpOptions& options) {
-  std::optional<TensorMap> map = options.foreign_model(options.input());
-  if (!map) {
+  const std::optional<ModelShapes> foreign = options.foreign_model(options.input());
+  TensorMap map, further;
+  if (!foreign) {
     io::FrameReader reader(options.input());
-    TensorMap further;
-    reader.next(map.emplace());
+    reader.next(map);
     while (reader.next(further)) {  // it has the same steps, but a failing producer must be noticed
     }
   }
-  Graph graph = at_place(name_of_input(options.input()), [&] { return model_graph(*map, options.name); });
+  Graph graph = at_place(name_of_input(options.input()), [&] {
+    return foreign ? model_graph(*foreign, options.name) : model_graph(map, options.name);
+  });
   if (!options.figure.title.empty()) graph.title = options.figure.title;
   write_drawing(
       options, [&](PictureFormat format) { return draw_graph(graph, format); },

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "base/paths.h"
@@ -14,8 +16,19 @@ namespace {
 using Kind = Graph::Kind;
 using Flow = Graph::Flow;
 
-const Tensor* find_parameter(const TensorMap& map, const std::string& name) {
-  return name.empty() ? nullptr : map.find("model/parameters/" + name);
+/// The only text of the configuration.
+const std::string& config_of(const TensorMap& map) {
+  const Tensor& config = map.at("model/config");
+  if (config.dtype() != DType::string || config.size() != 1) fail("/model/config: wanted one text");
+  return config.values<std::string>()[0];
+}
+
+std::map<std::string, Shape> parameter_shapes(const TensorMap& map) {
+  constexpr std::string_view folder = "model/parameters/";
+  std::map<std::string, Shape> shapes;
+  for (const auto& [path, tensor] : map.tensors())
+    if (path.starts_with(folder)) shapes.emplace(path.substr(folder.size()), tensor.shape());
+  return shapes;
 }
 
 /// Whether a recurrence replaces the self-attention of a layer.
@@ -284,29 +297,34 @@ Graph part_of_model(const ModelShapes& model, const std::string& scope) {
 
 }  // namespace
 
-ModelShapes::ModelShapes(const TensorMap& map) : map_(map) {
-  const Tensor& config = map.at("model/config");
-  if (config.dtype() != DType::string || config.size() != 1) fail("/model/config: wanted one text");
-  config_ = text::parse_bounded_json(config.values<std::string>()[0], "/model/config");
+ModelShapes::ModelShapes(const TensorMap& map) : ModelShapes(config_of(map), parameter_shapes(map)) {}
+
+ModelShapes::ModelShapes(const std::string& config, std::map<std::string, Shape> shapes)
+    : config_(text::parse_bounded_json(config, "/model/config")), shapes_(std::move(shapes)) {
   if (!config_.is_object()) fail("/model/config is not a JSON object: is this a model file?");
 }
 
+const Shape* ModelShapes::find(const std::string& parameter) const {
+  const auto found = shapes_.find(parameter);
+  return found == shapes_.end() ? nullptr : &found->second;
+}
+
 bool ModelShapes::has(const std::string& parameter) const {
-  return find_parameter(map_, parameter) != nullptr;
+  return find(parameter) != nullptr;
 }
 
 std::string ModelShapes::shape(const std::string& parameter, const std::string& otherwise) const {
-  const Tensor* tensor = find_parameter(map_, parameter);
-  if (!tensor) tensor = find_parameter(map_, otherwise);
-  if (!tensor) return "";
+  const Shape* shape = find(parameter);
+  if (!shape) shape = find(otherwise);
+  if (!shape) return "";
   std::string text;
-  for (std::int64_t size : tensor->shape()) text += (text.empty() ? "" : " \u00d7 ") + std::to_string(size);
+  for (std::int64_t size : *shape) text += (text.empty() ? "" : " \u00d7 ") + std::to_string(size);
   return text;
 }
 
 std::int64_t ModelShapes::size(const std::string& parameter, std::size_t axis) const {
-  const Tensor* tensor = find_parameter(map_, parameter);
-  return tensor && axis < tensor->shape().size() ? tensor->shape()[axis] : 0;
+  const Shape* shape = find(parameter);
+  return shape && axis < shape->size() ? (*shape)[axis] : 0;
 }
 
 std::string ModelShapes::text(const std::string& field) const {
@@ -327,7 +345,10 @@ std::string ModelShapes::with_part(const std::string& words) const {
 
 Graph model_graph(const TensorMap& map, const std::string& scope) {
   if (!map.contains("model/config")) return steps_graph(map, scope);
-  const ModelShapes model(map);
+  return model_graph(ModelShapes(map), scope);
+}
+
+Graph model_graph(const ModelShapes& model, const std::string& scope) {
   if (!scope.empty()) return part_of_model(model, without_root(scope));
   const std::string architecture = model.text("architecture");
   if (architecture == "transformer" || architecture == "encoder" || architecture == "decoder")

@@ -1,6 +1,7 @@
 // Graphs of models and of their parts, with shapes from the model file.
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -10,17 +11,23 @@
 
 namespace heed::draw {
 
+class ModelShapes;
+
 /// The graph of a model file, or of `scope` in it: a layer ("encoder/layer_0") or an attention
 /// ("encoder/layer_0/self_attention"). What is drawn follows from the configuration and from the parameters
 /// that are present. A map with the recorded steps of an attention (`attend --steps`) gives the graph of
 /// their operations. Throws Error when the map is neither, or has no such scope.
 Graph model_graph(const TensorMap& map, const std::string& scope);
+/// That of a model that is no file, or of a scope in it.
+Graph model_graph(const ModelShapes& model, const std::string& scope);
 
-/// The configuration of a model file and the shapes of its parameters.
+/// The configuration of a model and the shapes of its parameters.
 class ModelShapes {
  public:
-  /// `map` must outlive this. Throws Error when the configuration cannot be read.
+  /// Of a model file. Throws Error when the configuration cannot be read.
   explicit ModelShapes(const TensorMap& map);
+  /// `config`: JSON, as in a model file; `shapes`: by the names of the parameters.
+  ModelShapes(const std::string& config, std::map<std::string, Shape> shapes);
 
   bool has(const std::string& parameter) const;
   /// "128 × 256"; the shape of `otherwise` if the model lacks the parameter because the two are tied; "" if
@@ -34,8 +41,10 @@ class ModelShapes {
   std::string with_part(const std::string& words) const;
 
  private:
-  const TensorMap& map_;
+  const Shape* find(const std::string& parameter) const;  ///< null if there is none
+
   nlohmann::json config_;
+  std::map<std::string, Shape> shapes_;
 };
 
 /// Adds nodes for the places of an image, or features of them, that an encoder reads; returns the input node

@@ -376,6 +376,19 @@ std::vector<ReportLine> report(const std::string& path, const ImportOptions& opt
   return about(path, [&] { return report_of(Source(path, options)); });
 }
 
+Outline outline(const std::string& path, const ImportOptions& options) {
+  return about(path, [&] {
+    const Source source(path, options);
+    const ForeignModel found = described(source);
+    const Match match(source, found.mappings);
+    const std::unique_ptr<Model<float>> model = make_model<float>(found.config_json);
+    check_parameters(model->parameters, found.mappings);
+    Outline outline{model->config_json, {}};
+    for (const Parameter& p : model->parameters.list()) outline.shapes[p.name] = p.shape;
+    return outline;
+  });
+}
+
 LoadedModel load(const std::string& path, const ImportOptions& options) {
   return about(path, [&] { return loaded_of(Source(path, options)); });
 }

@@ -4,9 +4,11 @@
 //   - every tensor of the weights is mapped, known to have no effect, or ignored by the user; every
 //     parameter is filled exactly once (mapping.h); shapes, types and finiteness are checked;
 //   - the vocabulary has a piece for each row, with the source's ids (family.h).
-// Weights are read one tensor at a time: memory holds the model and the largest tensor.
+// Weights are read one tensor at a time, of safetensors some rows at a time: memory holds the model and little
+// else, or the largest tensor.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,13 @@ struct ReportLine {
 
 /// The mapping, checked against names and shapes of the weights; values are read only to compare tied copies.
 std::vector<ReportLine> report(const std::string& path, const ImportOptions& options = {});
+
+/// The model that load() gives, without values: its config, JSON, and the shapes of its parameters.
+struct Outline {
+  std::string config;
+  std::map<std::string, Shape> shapes;
+};
+Outline outline(const std::string& path, const ImportOptions& options = {});
 
 /// Loads the model. Throws Error on anything not understood, OptionError if `options` name something that is
 /// not there.

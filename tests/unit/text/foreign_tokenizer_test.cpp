@@ -147,6 +147,21 @@ BOOST_AUTO_TEST_CASE(exported_files_say_the_same) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(exported_files_cut_at_digits_where_the_pattern_did) {
+  TemporaryFolder folder;
+  Json json = Json::parse(bytes_of(kFolder + "digits-last.json"));
+  json["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = expression_of(SplitPattern::gpt2);
+  put(folder / "digits.json", json.dump());
+  const Tokenizer tokenizer = read(folder / "digits.json");
+  put(folder / "tokenizer.json", tokenizer_json(tokenizer));
+  BOOST_TEST(read(folder / "tokenizer.json").digest() == tokenizer.digest());
+  // Spaces before a digit are cut by the pattern, which sees it.
+  const Tokenizer digits_first = read(kFolder + "smollm.json");
+  const auto number = [](const Tokenizer& of) { return of.encode("x  1  2").size(); };
+  BOOST_TEST(number(tokenizer) == 7);
+  BOOST_TEST(number(digits_first) < 7);
+}
+
 BOOST_AUTO_TEST_CASE(exported_files_have_tokens_behind_the_models) {
   TemporaryFolder folder;
   Json json = Json::parse(bytes_of(kFolder + "t5.json"));
@@ -343,8 +358,25 @@ BOOST_AUTO_TEST_CASE(merges_make_no_special_token) {
   BOOST_TEST(
       message(merge[0].get<std::string>() + merge[1].get<std::string>()).find("make the special token") !=
       std::string::npos);
-  BOOST_TEST(message("a").find("is a character, which text would spell") != std::string::npos);
-  BOOST_TEST(message("\n", "gemma").find("is a character") != std::string::npos);
+  for (const auto& [content, name] : {std::pair("a", "llama2"), {"<0x41>", "llama2"}, {"\n", "gemma"}})
+    BOOST_TEST(message(content, name).find("is a character or byte, which text would spell") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(added_tokens_give_the_model_no_symbols) {
+  TemporaryFolder folder;
+  const auto message = [&](const Json& tokens) {
+    Json json = Json::parse(bytes_of(kFolder + "llama2.json"));
+    for (const Json& token : tokens) json["added_tokens"].push_back(token);
+    put(folder / "tokenizer.json", json.dump());
+    return error_of([&] { read(folder.path()); });
+  };
+  const Json omega{{"id", 480}, {"content", "\u03a9"}, {"single_word", true}};
+  BOOST_TEST(message({omega}).find("tokenizer.json/added_tokens: \u03a9: a character or byte that the model "
+                                   "does not have is not supported") != std::string::npos);
+  const Json word{{"id", 480}, {"content", "\u03a9\u03a9"}};
+  BOOST_TEST(message({word}) == "no error");
+  BOOST_TEST(message({word, word}).find("token 480 is listed twice") != std::string::npos);
 }
 
 /// Without a piece for unknown text, each byte must have one, or be a character with a piece.
@@ -437,7 +469,9 @@ BOOST_AUTO_TEST_CASE(loaded_settings_are_within_bounds) {
                         {"llama2", "/settings/special/0/id", 480, "special token 480, wanted one below 480"},
                         {"llama2", "/settings/special/0/id", -1, "wanted ids, got -1"},
                         {"llama5", "/settings/added/0/id", 999, "added token 999, wanted one below"},
-                        {"gemma", "/settings/line_ends/0", 999, "id 999 is not in the vocabulary"},
+                        {"gemma", "/settings/line_ends/0", 999, "line_ends: id 999, wanted one below"},
+                        {"gemma", "/settings/line_ends/0", 4294967297, "line_ends: id 4294967297, wanted"},
+                        {"gpt2", "/settings/pattern", "some", "pattern: got 'some'"},
                         {"gemma", "/settings/line_ends/0", "x", "must be number"},
                         {"roberta", "/settings/after/0", 420, "wanted one below 420"},
                         {"roberta", "/settings/after/0", 4294967297, "wanted ids"},
@@ -450,8 +484,12 @@ BOOST_AUTO_TEST_CASE(loaded_settings_are_within_bounds) {
       Json json = Json::parse(config);
       json[Json::json_pointer(each.place)] = each.value;
       config = json.dump();
-      const std::string message = error_of([&] { Tokenizer::from_map(map); });
-      BOOST_TEST(message.find(each.words) != std::string::npos, message);
+      BOOST_CHECK_EXCEPTION(Tokenizer::from_map(map), Error, [&](const Error& e) {
+        const std::string message = e.what();
+        BOOST_TEST(message.find(each.words) != std::string::npos, message);
+        BOOST_TEST(message.starts_with("/vocabulary"), message);
+        return !dynamic_cast<const UsageError*>(&e);  // the user did not choose them
+      });
     }
   }
 }
