@@ -372,11 +372,12 @@ BOOST_AUTO_TEST_CASE(added_tokens_give_the_model_no_symbols) {
     return error_of([&] { read(folder.path()); });
   };
   const Json omega{{"id", 480}, {"content", "\u03a9"}, {"single_word", true}};
-  BOOST_TEST(message({omega}).find("tokenizer.json/added_tokens: \u03a9: a character or byte that the model "
-                                   "does not have is not supported") != std::string::npos);
+  BOOST_TEST(message(Json::array({omega}))
+                 .find("tokenizer.json/added_tokens: \u03a9: a character or byte that the model "
+                       "does not have is not supported") != std::string::npos);
   const Json word{{"id", 480}, {"content", "\u03a9\u03a9"}};
-  BOOST_TEST(message({word}) == "no error");
-  BOOST_TEST(message({word, word}).find("token 480 is listed twice") != std::string::npos);
+  BOOST_TEST(message(Json::array({word})) == "no error");
+  BOOST_TEST(message(Json::array({word, word})).find("token 480 is listed twice") != std::string::npos);
 }
 
 /// Without a piece for unknown text, each byte must have one, or be a character with a piece.
