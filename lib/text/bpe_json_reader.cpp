@@ -195,9 +195,7 @@ ForeignTokenizer nllb_from_json(Object& root, Object& model) {
   }
   model.finish();
   const TokenList added = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
-  if (!added.others.empty())
-    fail(root.where("added_tokens"), ": token ", added.others[0].id,
-         " is not special, which is not supported");
+  expect_special(added, root.where("added_tokens"), "is not supported");
   std::vector<bool> special(texts.size());
   for (std::size_t i = 0; i < 3; ++i) special[i] = true;
   WordUnigramOptions steps;
@@ -331,19 +329,6 @@ void note_line_ends(std::int32_t id, const std::string& piece, const std::string
   options.line_ends.insert(id);
 }
 
-PieceList character_pieces(Object& root, Object& model, CharacterBpeOptions& options) {
-  const Json& vocabulary = model.at("vocab");
-  const std::string where = model.where("vocab");
-  if (!vocabulary.is_object()) fail(where, ": wanted an object of pieces and ids");
-  PieceList pieces(where, vocabulary.size() + root.get("added_tokens").size());
-  for (const auto& [piece, id] : vocabulary.items()) {
-    if (!is_id(id)) fail(where, ": \"", escaped(piece), "\": wanted an id, got ", Object::shown(id));
-    pieces.add(id.get<std::int32_t>(), without_line_ends(piece));
-    note_line_ends(id.get<std::int32_t>(), piece, where, options);
-  }
-  return pieces;
-}
-
 /// Those that a vocabulary has by name: not a mask, which text would spell, though no such model predicts it.
 std::vector<std::int32_t> special_of_characters(const std::vector<std::int32_t>& added,
                                                 const PieceList& pieces, bool has_unknown,
@@ -368,7 +353,10 @@ ForeignTokenizer character_bpe_from_json(Object& root, Object& model) {
   options.states_unk = !model.get("unk_token").is_null();
   options.bytes = model.flag("byte_fallback", false);
   options.fuses_unk = model.flag("fuse_unk", false);
-  PieceList pieces = character_pieces(root, model, options);
+  PieceList pieces = pieces_of(root, model, true);
+  const Json& vocabulary = model.at("vocab");
+  for (const auto& [piece, id] : vocabulary.items())
+    note_line_ends(id.get<std::int32_t>(), piece, model.where("vocab"), options);
   std::vector<Merge> merges = character_merges(model.at("merges"), model.where("merges"));
   model.finish();
   const std::string at_added = root.where("added_tokens");
@@ -378,7 +366,6 @@ ForeignTokenizer character_bpe_from_json(Object& root, Object& model) {
     if (const auto twice = std::ranges::adjacent_find(*list, {}, &AddedToken::id); twice != list->end())
       fail(at_added, ": token ", twice->id, " is listed twice");
   }
-  const Json& vocabulary = model.at("vocab");
   for (const Json& token : root.get("added_tokens")) {
     const auto piece = token.at("content").get<std::string>();
     note_line_ends(token.at("id").get<std::int32_t>(), piece, at_added, options);

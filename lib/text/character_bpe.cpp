@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <unordered_map>
@@ -20,7 +19,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr char kKind[] = "BPE of characters";
-constexpr int kNoByte = -1;
 /// In settings, by their names.
 constexpr std::pair<const char*, bool CharacterBpeOptions::*> kFlags[] = {
     {"prepends", &CharacterBpeOptions::prepends},
@@ -29,20 +27,6 @@ constexpr std::pair<const char*, bool CharacterBpeOptions::*> kFlags[] = {
     {"bytes", &CharacterBpeOptions::bytes},
     {"fuses_unk", &CharacterBpeOptions::fuses_unk},
     {"states_unk", &CharacterBpeOptions::states_unk}};
-
-std::string byte_piece(unsigned byte) {
-  std::array<char, 8> name{};
-  std::snprintf(name.data(), name.size(), "<0x%02X>", byte);
-  return name.data();
-}
-
-/// The byte that a piece, "<0x0A>" or "<0x0a>", stands for in a sequence of pieces, or kNoByte.
-int byte_in(const std::string& piece) {
-  constexpr std::string_view digits = "0123456789ABCDEFabcdef";
-  const bool is_byte = piece.size() == 6 && piece.starts_with("<0x") && piece.ends_with('>') &&
-                       digits.find(piece[3]) != digits.npos && digits.find(piece[4]) != digits.npos;
-  return is_byte ? static_cast<unsigned char>(byte_of_piece(piece)) : kNoByte;
-}
 
 /// Of valid UTF-8; longer text is not looked at.
 bool is_character(std::string_view text) {
@@ -62,7 +46,7 @@ class CharacterBpeScheme final : public Scheme {
       if (is_character(texts_.back())) characters_.emplace(texts_.back(), id);
     }
     for (unsigned byte = 0; options_.bytes && byte < byte_ids_.size(); ++byte)
-      if (const std::string piece = byte_piece(byte); vocabulary().contains(piece))
+      if (const std::string piece = byte_piece(static_cast<char>(byte)); vocabulary().contains(piece))
         byte_ids_[byte] = vocabulary().id(piece);
     check_special();
     // As text spells such a token: with the space that its normalised form begins with.
@@ -109,8 +93,8 @@ class CharacterBpeScheme final : public Scheme {
     for (std::size_t i = 0; i < ids.size(); ++i) {
       vocabulary().piece(ids[i]);  // refuses ids that are out of range
       const std::string& piece = texts_[static_cast<std::size_t>(ids[i])];
-      if (const int byte = joins_bytes ? byte_in(piece) : kNoByte; byte != kNoByte) {
-        bytes += static_cast<char>(byte);
+      if (const auto byte = byte_of_piece(piece); byte && joins_bytes) {
+        bytes += *byte;
         continue;
       }
       append_bytes(std::exchange(bytes, {}), text);
@@ -172,9 +156,10 @@ class CharacterBpeScheme final : public Scheme {
   void check_that_nothing_is_unknown() const {
     for (unsigned byte = 0; byte < byte_ids_.size(); ++byte) {
       const bool occurs = byte != 0xC0 && byte != 0xC1 && byte < 0xF5;  // in UTF-8
-      const bool is_character = byte < 0x80 && characters_.contains(std::string(1, static_cast<char>(byte)));
-      if (occurs && !is_character && byte_ids_[byte] == SpecialIds::kAbsent)
-        fail("vocabulary: it has neither ", byte_piece(byte), " nor a piece for unknown text");
+      const auto own = static_cast<char>(byte);
+      const bool is_alone = byte < 0x80 && characters_.contains(std::string(1, own));
+      if (occurs && !is_alone && byte_ids_[byte] == SpecialIds::kAbsent)
+        fail("vocabulary: it has neither ", byte_piece(own), " nor a piece for unknown text");
     }
   }
 
@@ -231,7 +216,7 @@ class CharacterBpeScheme final : public Scheme {
 }  // namespace
 
 bool is_symbol(const std::string& piece, bool bytes) {
-  return is_character(piece) || (bytes && byte_in(piece) != kNoByte);
+  return is_character(piece) || (bytes && byte_of_piece(piece));
 }
 
 SchemePtr make_character_bpe_scheme(Vocabulary vocabulary, std::vector<Merge> merges,

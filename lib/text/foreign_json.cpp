@@ -116,11 +116,11 @@ void PieceList::add(std::int32_t id, const std::string& piece) {
   pieces_[at] = piece;
 }
 
-void PieceList::add_all(const Json& vocabulary) {
+void PieceList::add_all(const Json& vocabulary, bool names_line_ends) {
   if (!vocabulary.is_object()) fail(where_, ": wanted an object of pieces and ids");
   for (const auto& [piece, id] : vocabulary.items()) {
     if (!is_id(id)) fail(where_, ": \"", escaped(piece), "\": wanted an id, got ", Object::shown(id));
-    add(id.get<std::int32_t>(), piece);
+    add(id.get<std::int32_t>(), names_line_ends ? without_line_ends(piece) : piece);
   }
 }
 

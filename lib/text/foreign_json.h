@@ -68,7 +68,8 @@ class PieceList {
   PieceList(std::string where, std::size_t most) : where_(std::move(where)), most_(most) {}
 
   void add(std::int32_t id, const std::string& piece);
-  void add_all(const nlohmann::json& vocabulary);
+  /// Ids by their pieces, with `names_line_ends` as without_line_ends() says.
+  void add_all(const nlohmann::json& vocabulary, bool names_line_ends = false);
   std::size_t size() const { return pieces_.size(); }
   /// The id of a piece, or SpecialIds::kAbsent.
   std::int32_t find(const std::string& piece) const;

@@ -1,10 +1,12 @@
 #include "text/sentencepiece_model.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -28,7 +30,7 @@ constexpr std::uint32_t kNormalPiece = 1, kUnknownPiece = 2, kControlPiece = 3;
 
 /// Bytes of a piece with its score and type. The library builds its trie by a recursion as deep as a piece is
 /// long.
-constexpr std::size_t kLongestPiece = 10'000;
+constexpr std::size_t kLongestPieceEntry = 10'000;
 
 /// Reads a Protocol Buffers varint from the front.
 std::optional<std::uint64_t> take_varint(std::string_view& bytes) {
@@ -214,8 +216,8 @@ std::unique_ptr<sentencepiece::SentencePieceProcessor> load_sentencepiece(const 
       for (const std::string_view map : needed_fields(spec, kCharsmap))
         if (!is_sound_charsmap(map)) fail(name, ": its table of normalisations is damaged");
   for (const std::string_view piece : needed_fields(model, kPieces))
-    if (piece.size() > kLongestPiece)
-      fail(name, ": a piece has ", piece.size(), " bytes, wanted at most ", kLongestPiece, ": damaged?");
+    if (piece.size() > kLongestPieceEntry)
+      fail(name, ": a piece has ", piece.size(), " bytes, wanted at most ", kLongestPieceEntry, ": damaged?");
   auto processor = std::make_unique<sentencepiece::SentencePieceProcessor>();
   const auto refuse = [&](const std::string& why) {
     fail(name, ": no SentencePiece model: ", escaped(why, 200));
@@ -307,9 +309,17 @@ std::string without_input_format(std::string_view model) {
   return out;
 }
 
-char byte_of_piece(const std::string& piece) {
+std::string byte_piece(char byte) {
+  std::array<char, 8> name{};
+  std::snprintf(name.data(), name.size(), "<0x%02X>", unsigned{static_cast<unsigned char>(byte)});
+  return name.data();
+}
+
+std::optional<char> byte_of_piece(std::string_view piece) {
+  if (piece.size() != 6 || !piece.starts_with("<0x") || !piece.ends_with('>')) return std::nullopt;
   unsigned value = 0;
-  std::from_chars(piece.data() + 3, piece.data() + 5, value, 16);
+  const char* end = piece.data() + 5;
+  if (std::from_chars(piece.data() + 3, end, value, 16).ptr != end) return std::nullopt;
   return static_cast<char>(value);
 }
 

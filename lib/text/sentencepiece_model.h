@@ -45,7 +45,9 @@ class Normalisations {
 /// The model without the note of the input format of its training text, which is irrelevant to it.
 std::string without_input_format(std::string_view model);
 
-/// The byte of the piece "<0xE2>".
-char byte_of_piece(const std::string& piece);
+/// The piece of a byte, "<0xE2>".
+std::string byte_piece(char byte);
+/// The inverse, with digits in either case; nothing for other pieces.
+std::optional<char> byte_of_piece(std::string_view piece);
 
 }  // namespace heed::text

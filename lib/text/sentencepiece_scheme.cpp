@@ -137,7 +137,7 @@ class SentencePieceScheme : public Scheme {
     for (std::int32_t id : ids) {
       const std::string& piece = vocabulary().piece(id);
       if (piece == vocabulary().mask()) text += kSpaceSymbol;
-      text += processor_->IsByte(id) ? std::string(1, byte_of_piece(piece)) : piece;
+      text += processor_->IsByte(id) ? std::string(1, byte_of_piece(piece).value_or('\0')) : piece;
     }
     if (text.starts_with(kSpaceSymbol)) text.erase(0, kSpaceSymbol.size());
     text = restore_space_symbol(replace_all(text, kSpaceSymbol, " "));
@@ -187,11 +187,7 @@ class SentencePieceScheme : public Scheme {
         ids.push_back(vocabulary().id(piece));
         continue;
       }
-      for (const char byte : piece) {
-        char name[8];
-        std::snprintf(name, sizeof name, "<0x%02X>", static_cast<unsigned>(static_cast<unsigned char>(byte)));
-        ids.push_back(vocabulary().id(name));
-      }
+      for (const char byte : piece) ids.push_back(vocabulary().id(byte_piece(byte)));
     }
   }
 

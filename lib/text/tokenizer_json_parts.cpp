@@ -140,10 +140,14 @@ TokenList add_tokens(const Json& list, PieceList& pieces, const std::string& whe
   return added;
 }
 
-PieceList pieces_of(Object& root, Object& model) {
+void expect_special(const TokenList& added, const std::string& where, const char* reason) {
+  if (!added.others.empty()) fail(where, ": token ", added.others[0].id, " is not special, which ", reason);
+}
+
+PieceList pieces_of(Object& root, Object& model, bool names_line_ends) {
   const Json& vocabulary = model.at("vocab");
   PieceList pieces(model.where("vocab"), vocabulary.size() + root.get("added_tokens").size());
-  pieces.add_all(vocabulary);
+  pieces.add_all(vocabulary, names_line_ends);
   return pieces;
 }
 

@@ -35,8 +35,12 @@ struct TokenList {
 TokenList add_tokens(const nlohmann::json& list, PieceList& pieces, const std::string& where,
                      bool names_line_ends = false);
 
-/// The model's pieces. The ids of added tokens may lie between theirs.
-PieceList pieces_of(Object& root, Object& model);
+/// Throws Error unless all are special; `reason`: why others cannot be.
+void expect_special(const TokenList& added, const std::string& where, const char* reason);
+
+/// The model's pieces, with `names_line_ends` as without_line_ends() says. The ids of added tokens may lie
+/// between theirs.
+PieceList pieces_of(Object& root, Object& model, bool names_line_ends = false);
 /// Adds the special pieces, and those needed for the frame of a sentence.
 Vocabulary vocabulary_of(PieceList pieces, const std::vector<std::int32_t>& special,
                          const SentenceFrame& frame, const Object& root);

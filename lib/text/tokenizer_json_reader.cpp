@@ -30,9 +30,7 @@ ForeignTokenizer wordpiece_from_json(Object& root, Object& model) {
          options.longest_word);
   model.finish();
   TokenList added = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
-  if (!added.others.empty())
-    fail(root.where("added_tokens"), ": token ", added.others[0].id,
-         " is not special, which WordPiece does not support");
+  expect_special(added, root.where("added_tokens"), "WordPiece does not support");
   if (unknown != "[UNK]" && unknown != "<unk>")
     fail(model.where("unk_token"), ": ", escaped(unknown), " is not supported");
   // Of several pieces for what is unknown, as MPNet has, the first counts.
@@ -79,9 +77,7 @@ ForeignTokenizer unigram_from_json(Object& root, Object& model) {
   const std::int32_t unknown = model.id("unk_id");
   model.finish();
   const TokenList added = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
-  if (!added.others.empty())
-    fail(root.where("added_tokens"), ": token ", added.others[0].id,
-         " is not special, which Unigram does not support");
+  expect_special(added, root.where("added_tokens"), "Unigram does not support");
   std::vector<bool> is_special(texts.size());
   for (const std::int32_t id : added.special)
     if (std::cmp_less(id, is_special.size())) is_special[static_cast<std::size_t>(id)] = true;

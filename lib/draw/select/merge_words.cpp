@@ -1,9 +1,9 @@
 #include "draw/select/merge_words.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "draw/select/tensors.h"
+#include "text/sentencepiece_model.h"
 #include "text/vocabulary.h"
 
 namespace heed::draw {
@@ -32,11 +32,7 @@ std::string text_of(const std::string& piece, Marks marks) {
   if (marks == Marks::goes_on && piece.size() > kGoesOn.size() && piece.ends_with(kGoesOn)) {
     return piece.substr(0, piece.size() - kGoesOn.size());
   }
-  if (marks == Marks::begin && piece.size() == 6 && piece.starts_with("<0x") && piece.back() == '>') {
-    unsigned byte = 0;
-    const auto read = std::from_chars(piece.data() + 3, piece.data() + 5, byte, 16);
-    if (read.ptr == piece.data() + 5) return {static_cast<char>(byte)};
-  }
+  if (const auto byte = text::byte_of_piece(piece); byte && marks == Marks::begin) return {*byte};
   return piece;
 }
 

@@ -239,6 +239,13 @@ void check_parameters(const ParameterSet<float>& parameters, const Mappings& map
     if (!filled.contains(parameter.name)) fail(parameter.name, ": no tensor fills it");
 }
 
+/// The model before its parameters are filled, for each of which there is a mapping.
+std::unique_ptr<Model<float>> model_of(const ForeignModel& found) {
+  std::unique_ptr<Model<float>> model = make_model<float>(found.config_json);
+  check_parameters(model->parameters, found.mappings);
+  return model;
+}
+
 /// Fills the parameters, reading a tensor once for consecutive mappings from it. Throws Error on a value that is
 /// not finite.
 void fill(ParameterSet<float>& parameters, const Source& source, const Match& match) {
@@ -326,8 +333,7 @@ namespace {
 std::vector<ReportLine> report_of(const Source& source) {
   const ForeignModel found = described(source);
   const Match match(source, found.mappings);
-  const std::unique_ptr<Model<float>> model = make_model<float>(found.config_json);
-  check_parameters(model->parameters, found.mappings);
+  const std::unique_ptr<Model<float>> model = model_of(found);
   check_copies(source, match);
   const std::vector<io::ArrayInfo>& arrays = source.weights().arrays();
   std::vector<ReportLine> lines;
@@ -343,7 +349,7 @@ std::vector<ReportLine> report_of(const Source& source) {
 LoadedModel loaded_of(const Source& source) {
   ForeignModel found = described(source);
   const Match match(source, found.mappings);
-  LoadedModel loaded{make_model<float>(found.config_json),
+  LoadedModel loaded{model_of(found),
                      found.source ? *found.source : *found.target,
                      found.target ? *found.target : *found.source,
                      std::move(found.classes),
@@ -351,7 +357,6 @@ LoadedModel loaded_of(const Source& source) {
                      {},
                      {}};
   Model<float>& model = *loaded.model;
-  check_parameters(model.parameters, found.mappings);
   check_copies(source, match);
   fill(model.parameters, source, match);
   note_types(source, match);
@@ -381,8 +386,7 @@ Outline outline(const std::string& path, const ImportOptions& options) {
     const Source source(path, options);
     const ForeignModel found = described(source);
     const Match match(source, found.mappings);
-    const std::unique_ptr<Model<float>> model = make_model<float>(found.config_json);
-    check_parameters(model->parameters, found.mappings);
+    const std::unique_ptr<Model<float>> model = model_of(found);
     Outline outline{model->config_json, {}};
     for (const Parameter& p : model->parameters.list()) outline.shapes[p.name] = p.shape;
     return outline;
