@@ -282,6 +282,7 @@ void ParameterSet<T>::from_map(const TensorMap& map, const std::string& prefix, 
   for (const Parameter& p : list_) filling.add(prefix + p.name, map.at(prefix + p.name));
   for (const auto& [path, tensor] : map.tensors())
     if (path.starts_with(prefix) && !contains(path.substr(prefix.size()))) filling.add(path, tensor);
+  filling.finish();
 }
 
 template <class T>
@@ -290,8 +291,7 @@ ParameterFilling<T>::ParameterFilling(const ParameterSet<T>& parameters, std::st
     : parameters_(parameters),
       prefix_(std::move(prefix)),
       flat_(flat),
-      is_filled_(parameters.list().size(), false),
-      is_placed_(is_filled_) {}
+      is_filled_(parameters.list().size(), false) {}
 
 template <class T>
 const Parameter& ParameterFilling<T>::find(const std::string& path, const Shape& shape) const {
@@ -324,14 +324,13 @@ void ParameterFilling<T>::add(const std::string& path, const Tensor& tensor) {
     fill(tensor.values<double>());
   else
     fill(tensor.values<float>());
-  expect_finite(p);
   is_filled_[index_of(p)] = true;
 }
 
 template <class T>
 Matrix<T> ParameterFilling<T>::place(const std::string& path, const Shape& shape) {
   const Parameter& p = find(path, shape);
-  is_filled_[index_of(p)] = is_placed_[index_of(p)] = true;
+  is_filled_[index_of(p)] = true;
   return p.in(flat_.data());
 }
 
@@ -339,7 +338,7 @@ template <class T>
 void ParameterFilling<T>::finish() const {
   for (std::size_t i = 0; i < is_filled_.size(); ++i) {
     if (!is_filled_[i]) fail("/", prefix_, parameters_.list()[i].name, " is missing");
-    if (is_placed_[i]) expect_finite(parameters_.list()[i]);
+    expect_finite(parameters_.list()[i]);
   }
 }
 

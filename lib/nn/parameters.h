@@ -5,9 +5,7 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/heap.h"
 #include "base/shape.h"
 #include "tensor/matrix.h"
 #include "tensor/tensor_map.h"
@@ -59,12 +58,8 @@ struct ZeroPages {
   ZeroPages() = default;
   template <class U>
   explicit(false) ZeroPages(const ZeroPages<U>&) {}
-  T* allocate(std::size_t count) {
-    void* zeros = std::calloc(count, sizeof(T));
-    if (!zeros) throw std::bad_alloc();
-    return static_cast<T*>(zeros);
-  }
-  void deallocate(T* p, std::size_t) { std::free(p); }
+  T* allocate(std::size_t count) { return static_cast<T*>(allocate_zeros(count * sizeof(T))); }
+  void deallocate(T* p, std::size_t count) { free_zeros(p, count * sizeof(T)); }
   template <class U>
   void construct(U*) {}  // the memory is already zero
   bool operator==(const ZeroPages&) const = default;
@@ -165,7 +160,7 @@ class ParameterFilling {
   /// `flat` has the layout of `parameters`; both must outlive this. A tensor is named <prefix><name>.
   ParameterFilling(const ParameterSet<T>& parameters, std::string prefix, std::span<T> flat);
 
-  /// Accepts float32 or float64. Throws Error if the tensor is unknown, misshapen or not finite.
+  /// Accepts float32 or float64. Throws Error if the tensor is unknown or misshapen.
   void add(const std::string& path, const Tensor& tensor);
   /// Memory for the values of a tensor that is not yet read, so that add() need not copy them. Throws Error if
   /// the tensor is unknown or misshapen.
@@ -183,7 +178,7 @@ class ParameterFilling {
   const ParameterSet<T>& parameters_;
   std::string prefix_;
   std::span<T> flat_;
-  std::vector<bool> is_filled_, is_placed_;  ///< by index in the list
+  std::vector<bool> is_filled_;  ///< by index in the list
 };
 
 extern template class ParameterFilling<float>;

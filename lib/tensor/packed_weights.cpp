@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 
 #include "base/error.h"
 #include "base/instantiate.h"
@@ -13,7 +14,10 @@ namespace heed {
 
 namespace {
 
-/// Columns of a transposed matrix that are packed before their memory goes back.
+constexpr std::size_t kCacheLine = 64;
+
+/// Columns of a transposed matrix that are packed before their memory goes back, or that are copied to be packed within
+/// it.
 template <class T>
 inline constexpr std::int64_t kReleasedColumns = 64 * kPanelColumns<T>;
 
@@ -36,6 +40,28 @@ template <class T>
 std::span<const T> extent(Matrix<const T> m) {
   if (m.rows == 0 || m.cols == 0) return {m.data, 0};
   return {m.data, static_cast<std::size_t>((m.rows - 1) * m.row_stride + (m.cols - 1) * m.col_stride + 1)};
+}
+
+/// The matrix or its transpose, whichever has dense rows.
+template <class T>
+Matrix<const T> by_rows(Matrix<const T> m) {
+  return m.col_stride == 1 ? m : m.t();
+}
+
+/// Whether no other values can lie between the rows.
+template <class T>
+bool has_whole_rows(Matrix<const T> rows) {
+  return rows.row_stride == spread_stride(rows.cols);
+}
+
+/// A dense copy in `to`.
+template <class T>
+Matrix<const T> copied(Matrix<const T> m, T* to) {
+  const Matrix<const T> from = by_rows(m);
+  const Matrix<T> copy(to, from.rows, from.cols);
+  copy_rows<T>(from, copy);
+  const Matrix<const T> dense = copy;
+  return m.col_stride == 1 ? dense : dense.t();
 }
 
 }  // namespace
@@ -93,21 +119,36 @@ PackedMatrix<T> PackedWeights<T>::packed(Matrix<const T> weight) const {
       return reduced;
     }
   }
-  T* const to = arena_.allocate<T>(packed_size<T>(weight.rows, weight.cols));
   // The columns of a transposed matrix lie one after the other, so that they need not all be there twice.
-  const std::int64_t step = weight.col_stride == 1 ? weight.cols : kReleasedColumns<T>;
+  const std::int64_t step = weight.col_stride == 1 ? weight.cols : std::min(kReleasedColumns<T>, weight.cols);
+  T* const own = place_of(weight);
+  T* const to = own ? own : arena_.allocate<T>(packed_size<T>(weight.rows, weight.cols));
+  const auto copy =
+      std::make_unique_for_overwrite<T[]>(own ? static_cast<std::size_t>(weight.rows * step) : 0);
   for (std::int64_t j = 0; j < weight.cols; j += step) {
     const Matrix<const T> part = weight.columns(j, std::min(step, weight.cols - j));
-    pack(part, to + j * weight.rows);
-    release(part);
+    pack(own ? copied(part, copy.get()) : part, to + j * weight.rows);
+    if (!own) release(part);
   }
+  if (own) gone_.push_back(extent(by_rows(weight)));
   return {to, weight.rows, weight.cols};
 }
 
 template <class T>
+T* PackedWeights<T>::place_of(Matrix<const T> weight) const {
+  const Matrix<const T> rows = by_rows(weight);
+  if (!released_ || !has_whole_rows(rows)) return nullptr;
+  const std::span<const T> all = extent(rows);
+  void* place = released_ + (all.data() - parameters_.data());
+  std::size_t room = all.size_bytes();
+  const auto wanted = static_cast<std::size_t>(packed_size<T>(weight.rows, weight.cols)) * sizeof(T);
+  return static_cast<T*>(std::align(kCacheLine, wanted, place, room));
+}
+
+template <class T>
 void PackedWeights<T>::release(Matrix<const T> weight) const {
-  const Matrix<const T> rows = weight.col_stride == 1 ? weight : weight.t();
-  if (!released_ || rows.row_stride != spread_stride(rows.cols)) return;  // others may lie between the rows
+  const Matrix<const T> rows = by_rows(weight);
+  if (!released_ || !has_whole_rows(rows)) return;
   const std::span<const T> all = extent(rows);
   T* const first = released_ + (all.data() - parameters_.data());
   release_pages(first, first + all.size());

@@ -60,10 +60,10 @@ class PackedWeights {
  public:
   explicit PackedWeights(std::span<const T> parameters, Precision precision = Precision::float32)
       : parameters_(parameters), precision_(precision) {}
-  /// Released: once a matrix is packed, its own memory goes back to the system in whole pages, which then read as
-  /// zeros. A matrix with contiguous rows can then have only one packed form; asking for another of the same values
-  /// throws Error. In lower precision, transposed matrices keep their values: they are embedding tables, whose rows are
-  /// read exactly.
+  /// Released: a matrix is packed within its own memory if that is large enough; otherwise, once it is packed, its memory
+  /// goes back to the system in whole pages, which then read as zeros. A matrix with contiguous rows can then have only
+  /// one packed form; asking for another of the same values throws Error. In lower precision, transposed matrices keep
+  /// their values: they are embedding tables, whose rows are read exactly.
   PackedWeights(std::span<T> parameters, Precision precision, Unpacked unpacked)
       : parameters_(parameters),
         precision_(precision),
@@ -87,6 +87,9 @@ class PackedWeights {
   PackedMatrix<T> packed(Matrix<const T> weight) const;
   /// Throws Error if any of it was released.
   void expect_there(Matrix<const T> weight) const;
+  /// The matrix's own memory, from its first cache line on, if that is released, holds no other values, and has room for
+  /// the panels; else null.
+  T* place_of(Matrix<const T> weight) const;
   void release(Matrix<const T> weight) const;
 
   std::span<const T> parameters_;
@@ -95,7 +98,7 @@ class PackedWeights {
   mutable std::mutex mutex_;
   mutable Arena arena_;
   mutable std::map<Key, PackedMatrix<T>> packed_;
-  mutable std::vector<std::span<const T>> gone_;  ///< what was released
+  mutable std::vector<std::span<const T>> gone_;  ///< values that are no longer there as they were
 };
 
 /// c = f(a b + bias); bias may be empty. a may have any strides. The bits of a row of c depend on that row of a alone,

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <filesystem>
@@ -31,5 +32,19 @@ BOOST_AUTO_TEST_CASE(what_is_allocated_after_the_touched_pages_begins_a_huge_pag
   BOOST_TEST(status == 0);
 }
 #endif
+
+BOOST_AUTO_TEST_CASE(zeros_are_zeros_and_large_ones_begin_a_page) {
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{1}, std::size_t{1} << 20, (std::size_t{32} << 20) - 1,
+        std::size_t{32} << 20, (std::size_t{32} << 20) + 12'345}) {
+    auto* const memory = static_cast<char*>(allocate_zeros(bytes));
+    BOOST_REQUIRE(memory);
+    if (bytes >= std::size_t{32} << 20)
+      BOOST_TEST(reinterpret_cast<std::uintptr_t>(memory) % (2 << 20) == 0u);
+    BOOST_TEST(std::all_of(memory, memory + bytes, [](char c) { return c == 0; }));
+    std::fill_n(memory, bytes, 'x');  // all of it can be written
+    free_zeros(memory, bytes);
+  }
+}
 
 BOOST_AUTO_TEST_SUITE_END()

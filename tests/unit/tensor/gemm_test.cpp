@@ -328,18 +328,20 @@ BOOST_AUTO_TEST_CASE(weights_are_packed_once_and_only_those_of_the_model) {
 }
 
 BOOST_AUTO_TEST_CASE(packed_weights_stand_in_place_of_their_values) {
-  const std::int64_t size = 64 * 300 + 3000 * 48 + 200 * 512;
+  const std::int64_t spread = spread_stride(256);  // leaves room for the panels of two
+  const std::int64_t size = 64 * 300 + 3000 * 48 + 200 * 512 + 70 * spread + 4200 * spread;
   std::vector<float> values(static_cast<std::size_t>(size));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(1 + i % 977);
   const std::vector<float> before = values;
   const PackedWeights<float> kept(before),
       weights(std::span<float>{values}, Precision::float32, Unpacked::released);
   const Matrix<float> weight(values.data(), 64, 300), table(weight.row(64), 3000, 48),
-      part(table.row(3000), 200, 128, 512);  // beside others
+      part(table.row(3000), 200, 128, 512),  // beside others
+      spacious(part.row(200), 70, 256, spread), spacious_table(spacious.row(70), 4200, 256, spread);
   auto zeros = [&](const Matrix<float>& m, std::int64_t rows) {
     return std::count(m.data, m.data + rows * m.row_stride, 0.0f);
   };
-  for (const Matrix<const float> m : {weight, table.t(), part}) {
+  for (const Matrix<const float> m : {weight, table.t(), part, spacious, spacious_table.t()}) {
     const Matrix<const float> same(before.data() + (m.data - values.data()), m.rows, m.cols, m.row_stride,
                                    m.col_stride);
     BOOST_TEST(!weights.in_place_of(m));
@@ -350,12 +352,15 @@ BOOST_AUTO_TEST_CASE(packed_weights_stand_in_place_of_their_values) {
     for (std::int64_t i = 0; i < m.rows; ++i)
       for (std::int64_t j = 0; j < m.cols; ++j) equal = equal && (*packed)(i, j) == same(i, j);
     BOOST_TEST(equal);
+    const bool is_within = packed->panels >= values.data() && packed->panels < values.data() + size;
+    BOOST_TEST(is_within == (m.data >= spacious.data));
   }
   const std::int64_t two_pages = 2 * sysconf(_SC_PAGESIZE) / static_cast<std::int64_t>(sizeof(float));
   BOOST_TEST(zeros(weight, 64) > 64 * 300 - two_pages);
   BOOST_TEST(zeros(table, 3000) > 3000 * 48 - 2 * two_pages * (1 + 3000 / 2048));
   BOOST_TEST(zeros(part, 200) == 0);
-  const std::vector<Matrix<const float>> others{weight.t(), weight.columns(0, 32), table};
+  const std::vector<Matrix<const float>> others{weight.t(), weight.columns(0, 32), table, spacious.t(),
+                                                spacious_table};
   for (const Matrix<const float>& m : others)
     BOOST_CHECK_EXCEPTION(weights.find(m), Error, [](const Error& e) {
       return std::string(e.what()).find("were to be held in one") != std::string::npos;
