@@ -48,18 +48,26 @@ std::string digest_of(Matrix<const float> m) {
   return sha.hex();
 }
 
+std::string line_of(const std::string& path, const Shape& shape, const std::string& digest) {
+  return concat(path, ' ', to_string(shape), ' ', digest);
+}
+
 /// content_digests, of the parameters in `flat`.
 std::string digests_of(const ParameterSet<float>& parameters, std::span<const float> flat,
-                       const TensorMap& vocabularies) {
-  std::string lines;
-  auto add = [&](const std::string& path, const Shape& shape, const std::string& digest) {
-    if (!lines.empty()) lines += '\n';
-    lines.append(path + ' ').append(to_string(shape) + ' ').append(digest);
+                       const TensorMap& vocabularies, const LinesLeftOut& left_out = {}) {
+  std::vector<std::string> lines;
+  const auto add_left_out = [&] {
+    for (auto at = left_out.find(lines.size()); at != left_out.end(); at = left_out.find(lines.size()))
+      lines.push_back(at->second);
   };
-  for (const Parameter& p : parameters.list())
-    add(kParameterPrefix + p.name, p.shape, digest_of(p.in(flat.data())));
-  for (const auto& [path, tensor] : vocabularies.tensors()) add(path, tensor.shape(), digest_of(tensor));
-  return lines;
+  add_left_out();
+  for (const Parameter& p : parameters.list()) {
+    lines.push_back(digest_line(p, digest_of(p.in(flat.data()))));
+    add_left_out();
+  }
+  for (const auto& [path, tensor] : vocabularies.tensors())
+    lines.push_back(line_of(path, tensor.shape(), digest_of(tensor)));
+  return joined(lines, "\n");
 }
 
 std::vector<std::string_view> lines_in(std::string_view text) {
@@ -138,8 +146,13 @@ TensorMap provenance_map(const std::string& provenance) {
   return map;
 }
 
-std::string content_digests(const Model<float>& model, const TensorMap& vocabularies) {
-  return digests_of(model.parameters, model.parameters.values(), vocabularies);
+std::string digest_line(const Parameter& parameter, const std::string& sha256) {
+  return line_of(kParameterPrefix + parameter.name, parameter.shape, sha256);
+}
+
+std::string content_digests(const Model<float>& model, const TensorMap& vocabularies,
+                            const LinesLeftOut& left_out) {
+  return digests_of(model.parameters, model.parameters.values(), vocabularies, left_out);
 }
 
 std::string model_digest(const std::string& config, const std::string& digests) {
@@ -212,15 +225,13 @@ void set_vocabularies(Model<float>& model, const text::Tokenizer& source, const 
 }
 
 void complete(LoadedModel& loaded, const std::string& path, const std::string& config,
-              const std::string& stated) {
+              const std::string& digests) {
   Model<float>& model = *loaded.model;
   for (const Side side : {Side::source, Side::target})
     if (model.has(side))
       check_vocabulary(path, name_of(side), model.sizes(side).vocab_size, loaded.tokenizer(side).size());
   set_vocabularies(model, loaded.source, loaded.target, path);
-  const std::string digests = content_digests(model, texts_of(loaded));
-  if (!stated.empty()) expect_stated(path, stated, digests);
-  loaded.digest = model_digest(config, stated.empty() ? digests : stated);
+  loaded.digest = model_digest(config, digests.empty() ? content_digests(model, texts_of(loaded)) : digests);
 }
 
 namespace {
@@ -230,26 +241,32 @@ const std::vector<std::string> kVocabularies{"vocabulary", "model/vocabulary", "
 
 /// Decided by name. If that is wrong, ParameterSet::leave_out reports it.
 bool is_needed(const std::string& parameter, Needed needed, const Model<float>& model) {
-  if (!model.encoder || !model.decoder) return true;
-  const bool of_encoder = parameter.starts_with("encoder/"), of_decoder = parameter.starts_with("decoder/"),
+  const bool is_pair = model.encoder && model.decoder, is_tied = model.words && model.words->tied;
+  if (needed == Needed::everything || model.documents) return true;
+  if (!is_pair && model.words && !is_tied && parameter == model.words->weight)
+    return needed == Needed::decoder;
+  const bool of_encoder = is_pair && parameter.starts_with("encoder/"),
+             of_decoder = is_pair && parameter.starts_with("decoder/"),
              of_layer = parameter.find("/layer_") != std::string::npos,
              is_table = parameter.ends_with("embedding/weight");
   switch (needed) {
-    case Needed::everything:
-      return true;
     case Needed::source_embedding:
       return !of_decoder && !of_layer;
     case Needed::target_embedding:
       return !of_encoder && !of_layer;
     case Needed::encoder:
       return !of_decoder && !is_table;
-    case Needed::decoder:
+    default:
+      if (!model.decoder) return !of_layer && (!is_table || is_tied);
       return !of_encoder || (!of_layer && !is_table);  // it may begin with the encoder's summary (cho)
   }
-  return true;
 }
 
 }  // namespace
+
+void leave_out_unneeded(Model<float>& model, Needed needed) {
+  model.parameters.leave_out([&](const std::string& name) { return !is_needed(name, needed, model); });
+}
 
 text::Tokenizer load_tokenizer(const std::string& path, Side side) {
   if (foreign::is_foreign_model(path)) return foreign::load_tokenizer(path, side);
@@ -258,7 +275,7 @@ text::Tokenizer load_tokenizer(const std::string& path, Side side) {
 }
 
 LoadedModel load_model(const std::string& path, Needed needed) {
-  if (foreign::is_foreign_model(path)) return foreign::load(path);
+  if (foreign::is_foreign_model(path)) return foreign::load(path, {}, needed);
   io::expect_hdf5_file(path, "a model (train -o), or the folder of another program's model");
   std::vector<std::string> about{kConfigPath, kDigestsPath, kClassesPath, kOriginPath};
   about.insert(about.end(), kVocabularies.begin(), kVocabularies.end());
@@ -274,7 +291,7 @@ LoadedModel load_model(const std::string& path, Needed needed) {
     if (needed != Needed::everything && map.contains(kDigestsPath) &&
         map.attributes.contains(io::kModelDigest)) {
       digests = only_text(path, map, kDigestsPath);
-      parameters.leave_out([&](const std::string& name) { return !is_needed(name, needed, *model); });
+      leave_out_unneeded(*model, needed);
       wanted = {kConfigPath};  // not none, which would be all
       for (const Parameter& p : parameters.list()) wanted.push_back(kParameterPrefix + p.name);
     }
@@ -297,6 +314,7 @@ LoadedModel load_model(const std::string& path, Needed needed) {
     }
     if (map.contains(kOriginPath)) loaded.origin = only_text(path, map, kOriginPath);
     if (const std::string* history = io::text_of(map.attributes, "history")) loaded.history = *history;
+    if (!digests.empty()) expect_stated(path, digests, content_digests(*loaded.model, texts_of(loaded)));
     complete(loaded, path, config, digests);
     check_digest(path, map, loaded.digest);
     return loaded;

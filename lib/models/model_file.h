@@ -15,9 +15,10 @@
 // A tool reads only the part of a model that it computes with; everything with --trace, edits or --saliency,
 // which may name any value, and for further models of an ensemble. The digest of the whole model is still
 // known, and the part read is verified: it is the digest of the config and of /model/digests, which has the
-// digest of each parameter.
+// digest of each parameter. Of models of other programs all values are read, but only the part is kept.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,7 +44,7 @@ struct LoadedModel {
   const text::Tokenizer& tokenizer(Side side) const { return side == Side::source ? source : target; }
 };
 
-/// The part of a model that a tool computes with; for an encoder or decoder alone, everything.
+/// The part of a model that a tool computes with. Of an encoder or a decoder alone both embeddings are the same.
 enum class Needed {
   everything,
   source_embedding,  ///< the embeddings of whole sentences, with positions and norms
@@ -69,8 +70,12 @@ TensorMap provenance_map(const std::string& provenance);
 /// model/training/.
 TensorMap model_map(const Model<float>& model, const TensorMap& vocabularies, const TensorMap& training);
 /// A line for each parameter and tensor of the vocabularies, in a fixed order: path, shape, SHA-256 of the
-/// values.
-std::string content_digests(const Model<float>& model, const TensorMap& vocabularies);
+/// values. `left_out`: lines of parameters that the model lacks, by their place among all.
+using LinesLeftOut = std::map<std::size_t, std::string>;
+std::string content_digests(const Model<float>& model, const TensorMap& vocabularies,
+                            const LinesLeftOut& left_out = {});
+/// The line of a parameter whose dense values have this SHA-256.
+std::string digest_line(const Parameter& parameter, const std::string& sha256);
 /// The digest in model_map. `config` is the JSON as stated in the file, so a file from before a field existed
 /// keeps its digest.
 std::string model_digest(const std::string& config, const std::string& digests);
@@ -86,13 +91,14 @@ std::string save_model(const std::string& path, const Model<float>& model, const
 /// does not match its digest. Parameters that are not `needed` are left out (ParameterSet::leave_out) if the
 /// file has a digest of each.
 LoadedModel load_model(const std::string& path, Needed needed = Needed::everything);
+/// Leaves them out of a model that has no values yet.
+void leave_out_unneeded(Model<float>& model, Needed needed);
 /// Reads only the vocabulary of a side, from a model or a vocabulary file.
 text::Tokenizer load_tokenizer(const std::string& path, Side side);
 /// Checks that the vocabularies fit the model, and completes it: special ids and digest. `path` is for
-/// messages, `config` as in model_digest; `stated`: content_digests of the whole model if parameters were
-/// left out; throws Error if those of the loaded content are not among them.
+/// messages, `config` as in model_digest; `digests`: content_digests of the whole model, computed if empty.
 void complete(LoadedModel& loaded, const std::string& path, const std::string& config,
-              const std::string& stated = {});
+              const std::string& digests = {});
 /// Gives a model its vocabularies: the special ids, whether it reads text as given, and the ends of sentences
 /// in documents. Throws Error beginning with `path` if a decoder alone would read text between bos and eos,
 /// which is neither its input nor its output; and if no piece ends a sentence of a document.

@@ -246,13 +246,60 @@ std::unique_ptr<Model<float>> model_of(const ForeignModel& found) {
   return model;
 }
 
-/// Fills the parameters, reading a tensor once for consecutive mappings from it. Throws Error on a value that is
-/// not finite.
-void fill(ParameterSet<float>& parameters, const Source& source, const Match& match) {
+/// Fills a parameter from the values of a tensor, or, if the model leaves it out, makes its digest of them.
+class Filling {
+ public:
+  /// `all`: the model's parameters before some were left out.
+  Filling(const Mapping& mapping, ParameterSet<float>& parameters, const std::vector<Parameter>& all)
+      : mapping_(mapping) {
+    if (parameters.contains(mapping.parameter)) {
+      place_ = parameters.view(mapping.parameter);
+      return;
+    }
+    left_out_ = std::ranges::find(all, mapping.parameter, &Parameter::name) - all.begin();
+    // Values in another order can only be hashed when all of them are there.
+    if (!mapping.transposed && mapping.slices.empty()) return;
+    const Parameter& parameter = all[static_cast<std::size_t>(left_out_)];
+    values_.resize(static_cast<std::size_t>(parameter.rows * parameter.cols));
+    place_ = {values_.data(), parameter.rows, parameter.cols};
+  }
+  void add(std::span<const float> values, std::int64_t first_row) {
+    if (place_.data)
+      mapping_.fill(values, first_row, place_);
+    else
+      hash(values);
+  }
+  /// Adds the digest's line, if the parameter is left out.
+  void finish(const std::vector<Parameter>& all, LinesLeftOut& lines) {
+    if (left_out_ < 0) return;
+    hash(values_);
+    const auto at = static_cast<std::size_t>(left_out_);
+    lines.emplace(at, digest_line(all[at], sha_.hex()));
+  }
+
+ private:
+  void hash(std::span<const float> values) {
+    sha_.add({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+  }
+
+  const Mapping& mapping_;
+  Matrix<float> place_;         ///< without data: values are only hashed
+  std::int64_t left_out_ = -1;  ///< its place among all; -1: it is in the model
+  std::vector<float> values_;
+  Sha256 sha_;
+};
+
+/// Fills the parameters, reading a tensor once for consecutive mappings from it. Returns the lines of those of `all`
+/// that are left out. Throws Error on a value that is not finite.
+LinesLeftOut fill(ParameterSet<float>& parameters, const std::vector<Parameter>& all, const Source& source,
+                  const Match& match) {
+  LinesLeftOut lines;
   const std::vector<Match::Placed>& placed = match.placed();
   for (std::size_t begin = 0, end = 0; begin < placed.size(); begin = end) {
     const std::size_t index = placed[begin].index;
-    while (end < placed.size() && placed[end].index == index) ++end;
+    std::vector<Filling> fillings;
+    for (; end < placed.size() && placed[end].index == index; ++end)
+      fillings.emplace_back(*placed[end].mapping, parameters, all);
     std::int64_t before = 0;  // values
     source.weights().read_rows(index, [&](std::int64_t first, const Tensor& rows) {
       std::vector<float> narrowed;
@@ -265,11 +312,12 @@ void fill(ParameterSet<float>& parameters, const Source& source, const Match& ma
       if (odd != values.end())
         fail(escaped(source.path()), ":/", escaped(source.weights().arrays()[index].name), ": element ",
              before + (odd - values.begin()), " is ", *odd);
-      for (std::size_t i = begin; i < end; ++i)
-        placed[i].mapping->fill(values, first, parameters.view(placed[i].mapping->parameter));
+      for (Filling& filling : fillings) filling.add(values, first);
       before += rows.size();
     });
+    for (Filling& filling : fillings) filling.finish(all, lines);
   }
+  return lines;
 }
 
 void check_copies(const Source& source, const Match& match) {
@@ -346,7 +394,7 @@ std::vector<ReportLine> report_of(const Source& source) {
   return lines;
 }
 
-LoadedModel loaded_of(const Source& source) {
+LoadedModel loaded_of(const Source& source, Needed needed) {
   ForeignModel found = described(source);
   const Match match(source, found.mappings);
   LoadedModel loaded{model_of(found),
@@ -358,7 +406,9 @@ LoadedModel loaded_of(const Source& source) {
                      {}};
   Model<float>& model = *loaded.model;
   check_copies(source, match);
-  fill(model.parameters, source, match);
+  const std::vector<Parameter> all = model.parameters.list();
+  leave_out_unneeded(model, needed);
+  const LinesLeftOut left_out = fill(model.parameters, all, source, match);
   note_types(source, match);
   for (const std::string& note : found.notes) {
     const std::string text = concat(escaped(source.path()), ": ", note);
@@ -371,7 +421,7 @@ LoadedModel loaded_of(const Source& source) {
     for (const std::string& name : std::set(source.files()))
       origin["files"][name] = digest_of(source.file(name));
   loaded.origin = origin.dump();
-  complete(loaded, source.path(), model.config_json);
+  complete(loaded, source.path(), model.config_json, content_digests(model, texts_of(loaded), left_out));
   return loaded;
 }
 
@@ -393,8 +443,8 @@ Outline outline(const std::string& path, const ImportOptions& options) {
   });
 }
 
-LoadedModel load(const std::string& path, const ImportOptions& options) {
-  return about(path, [&] { return loaded_of(Source(path, options)); });
+LoadedModel load(const std::string& path, const ImportOptions& options, Needed needed) {
+  return about(path, [&] { return loaded_of(Source(path, options), needed); });
 }
 
 text::Tokenizer load_tokenizer(const std::string& path, Side side) {

@@ -38,9 +38,10 @@ struct Outline {
 };
 Outline outline(const std::string& path, const ImportOptions& options = {});
 
-/// Loads the model. Throws Error on anything not understood, OptionError if `options` name something that is
-/// not there.
-LoadedModel load(const std::string& path, const ImportOptions& options = {});
+/// Loads the model; parameters that are not `needed` are checked and left out. Throws Error on anything not
+/// understood, OptionError if `options` name something that is not there.
+LoadedModel load(const std::string& path, const ImportOptions& options = {},
+                 Needed needed = Needed::everything);
 /// Loads only the vocabulary of a side, without weights.
 text::Tokenizer load_tokenizer(const std::string& path, Side side);
 

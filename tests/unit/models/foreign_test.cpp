@@ -991,6 +991,53 @@ BOOST_AUTO_TEST_CASE(are_the_same_as_their_model_file) {
   BOOST_CHECK(file.model->reads_as_given);
 }
 
+/// Of a folder, and of the model file made from it, a tool keeps the same part.
+BOOST_AUTO_TEST_CASE(are_parts_of_the_whole) {
+  const TemporaryFolder temporary;
+  struct Case {
+    const char* name;
+    Needed needed;
+    bool layers, table;  ///< whether these are kept
+  };
+  const Needed embed = Needed::source_embedding, encode = Needed::encoder, decode = Needed::decoder;
+  for (const Case& each : std::initializer_list<Case>{{"bert-masked", embed, false, true},
+                                                      {"bert-masked", encode, true, false},
+                                                      {"bert-masked", decode, false, true},
+                                                      {"bert-classes", decode, false, false},
+                                                      {"vit", embed, false, false},
+                                                      {"gpt2", embed, false, true},
+                                                      {"gpt2", decode, true, true},
+                                                      {"llama", embed, false, true},
+                                                      {"t5", Needed::target_embedding, false, true}}) {
+    BOOST_TEST_CONTEXT(each.name << " " << static_cast<int>(each.needed)) {
+      const std::string path = concat(HEED_TESTDATA, "/import/", each.name);
+      const LoadedModel whole = load_model(path), part = load_model(path, each.needed);
+      save_model(temporary / "m.h5", *whole.model, texts_of(whole), origin_map(whole.origin));
+      const LoadedModel of_file = load_model(temporary / "m.h5", each.needed);
+      BOOST_CHECK_EQUAL(part.digest, whole.digest);
+      BOOST_CHECK_EQUAL(of_file.digest, whole.digest);
+      const ParameterSet<float>&all = whole.model->parameters, &kept = part.model->parameters,
+            &kept_of_file = of_file.model->parameters;
+      BOOST_CHECK_EQUAL(kept.list().size(), kept_of_file.list().size());
+      const auto any = [&](const auto& test) {
+        return std::ranges::any_of(kept.list(), test, &Parameter::name);
+      };
+      BOOST_CHECK_EQUAL(any([](const std::string& name) { return name.find("/layer_") != name.npos; }),
+                        each.layers);
+      BOOST_CHECK_EQUAL(any([](const std::string& name) { return name.ends_with("embedding/weight"); }),
+                        each.table);
+      for (const Parameter& p : kept.list()) {
+        const Matrix<const float> now = kept.view(p.name), before = all.view(p.name),
+                                  there = kept_of_file.view(p.name);
+        for (std::int64_t i = 0; i < now.rows; ++i) {
+          BOOST_TEST(std::equal(now.row(i), now.row(i) + now.cols, before.row(i)));
+          BOOST_TEST(std::equal(now.row(i), now.row(i) + now.cols, there.row(i)));
+        }
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
