@@ -115,12 +115,13 @@ void AddedTokens::cut(const Set& set, std::string_view text, const std::function
 
 std::vector<std::int32_t> AddedTokens::encode(const std::string& line, const Normalize& normalize,
                                               const Encode& encode) const {
-  Set normalized;
-  for (const std::size_t token : normalized_) add(normalized, normalize(texts_[token]), token);
+  std::call_once(normalized_set_->needed, [&] {
+    for (const std::size_t token : normalized_) add(normalized_set_->set, normalize(texts_[token]), token);
+  });
   std::vector<std::int32_t> ids;
   const auto found = [&](std::int32_t id) { ids.push_back(id); };
   cut(plain_, line, found, [&](const std::string& part, bool is_first) {
-    cut(normalized, normalize(part), found, [&](const std::string& rest, bool begins) {
+    cut(normalized_set_->set, normalize(part), found, [&](const std::string& rest, bool begins) {
       const std::vector<std::int32_t> more = encode(rest, is_first && begins);
       ids.insert(ids.end(), more.begin(), more.end());
     });

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -47,7 +49,8 @@ class AddedTokens {
   using Normalize = std::function<std::string(const std::string& text)>;
   using Encode = std::function<std::vector<std::int32_t>(const std::string& text, bool begins)>;
   /// The ids of a line; `encode` handles the normalised text between the tokens, and is told whether it
-  /// begins the line.
+  /// begins the line. `normalize` must be the same for all lines: the tokens' texts are normalised only once.
+  /// Any number of threads may call this.
   std::vector<std::int32_t> encode(const std::string& line, const Normalize& normalize,
                                    const Encode& encode) const;
 
@@ -70,8 +73,13 @@ class AddedTokens {
 
   std::vector<AddedToken> list_;
   std::vector<std::string> texts_;  ///< texts of the list
-  std::vector<std::size_t> normalized_;
   Set plain_;
+  std::vector<std::size_t> normalized_;
+  struct NormalizedSet {
+    std::once_flag needed;
+    Set set;  ///< of normalized_, once a line has been encoded
+  };
+  std::shared_ptr<NormalizedSet> normalized_set_ = std::make_shared<NormalizedSet>();
 };
 
 }  // namespace heed::text
