@@ -34,7 +34,7 @@ void EncoderOnlyConfig::classify(std::int64_t classes, const std::string& how) {
 }
 
 void EncoderOnlyConfig::check() const {
-  check_options();
+  check_options(n_encoder_layers);
   check_images();
   check_embeddings();
   check_classes();

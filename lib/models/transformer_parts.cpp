@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "autograd/ops.h"
 #include "base/error.h"
@@ -12,7 +13,7 @@
 
 namespace heed {
 
-void TransformerOptions::check_options() const {
+void TransformerOptions::check_options(std::int64_t n_layers) const {
   if (d_head == 0 && d_model % n_heads)
     fail<UsageError>("d_model = ", d_model, " is not a multiple of n_heads = ", n_heads);
   if (n_kv_heads > 0 && n_heads % n_kv_heads)
@@ -26,6 +27,16 @@ void TransformerOptions::check_options() const {
   if (qk_norm && kNormKinds(norm_kind) == NormKind::rms_plus_one)
     fail<UsageError>("qk_norm = true has norms with factor gamma, and norm_kind = ", norm_kind,
                      " has 1 + gamma: wanted qk_norm = false, or norm_kind = layer or rms");
+  if (window_layers.empty() || window_layers.find_first_not_of("wf") != std::string::npos ||
+      std::cmp_greater(window_layers.size(), n_layers)) {
+    fail<UsageError>("window_layers is '", escaped(window_layers),
+                     "', wanted w or f for each layer, at most ", n_layers, " of them");
+  }
+  if (window_layers.find('w') == std::string::npos)
+    fail<UsageError>("window_layers = ", window_layers, " leaves no layer the sliding window: wanted a w");
+  if (sliding_window == 0 && (window_layers != "w" || rope_local_base > 0))
+    fail<UsageError>(window_layers != "w" ? "window_layers" : "rope_local_base",
+                     " is of layers with a sliding window, and sliding_window = 0 is none");
   if (embedding_dropout < 0 && embedding_dropout != -1)
     fail<UsageError>("embedding_dropout is ", embedding_dropout, ", wanted -1, or ", to_string(share()));
 }
@@ -46,6 +57,7 @@ StackSettings settings_of(const TransformerOptions& o) {
   s.heads.scaled = kScoreScales(o.score_scale) == ScoreScale::by_sqrt_d_head;
   s.heads.bias = kAttentionBiases(o.attention_bias);
   s.heads.window = o.sliding_window;
+  s.window_layers = o.window_layers;
   s.feed_forward = {kActivations(o.activation), o.gated, o.feed_forward_bias, o.activation_dropout};
   s.norm = kNorms(o.norm);
   s.norms = {kNormKinds(o.norm_kind), o.norm_epsilon};
@@ -120,7 +132,7 @@ Var<T> residual(const Scope<T>& layer, const Sublayer& sublayer, Var<T> x, const
 /// The input of a layer's attentions besides the states.
 template <class T>
 struct LayerInput {
-  AttentionPositions<T> positions;
+  LayerPositions<T> positions;
   Past<T> past;                     ///< the state's, of a decoder that keeps it
   const Packing* groups = nullptr;  ///< of cross-attention; null: none
   const Packing* memory_rows = nullptr;
@@ -132,19 +144,24 @@ struct LayerInput {
 /// Section 3.1: self-attention (or a recurrence), in a decoder attention over the encoder's output, and the
 /// feed-forward network. [rows, d] -> [rows, d].
 template <class T>
-Var<T> transformer_layer(const Scope<T>& layer, Var<T> x, const Packing& rows, const StackSettings& settings,
-                         const LayerInput<T>& input) {
+Var<T> transformer_layer(const Scope<T>& stack, std::int64_t index, Var<T> x, const Packing& rows,
+                         const StackSettings& settings, const LayerInput<T>& input) {
+  const Scope<T> layer = layer_scope(stack, index);
+  const bool is_local = settings.has_window(index);
+  HeadConfig heads = settings.heads;
+  if (!is_local) heads.window = 0;
   ParallelInput<T> parallel;
   const auto add = [&](const Sublayer& sublayer, const auto& compute) {
     x = residual(layer, sublayer, x, rows, settings, parallel, compute);
   };
   add(settings.recurrent ? kRecurrence : kSelfAttention, [&](const Scope<T>& scope, Var<T> y) {
     if (settings.recurrent) return simple_recurrence(scope, y, rows, *input.cell);
-    return self_attention(scope, y, rows, settings.causal, settings.heads, input.positions, input.past);
+    return self_attention(scope, y, rows, settings.causal, heads,
+                          is_local ? input.positions.local : input.positions.global, input.past);
   });
   if (input.groups) {
     add(kCrossAttention, [&](const Scope<T>& scope, Var<T> y) {
-      return cross_attention(scope, y, rows, *input.groups, input.memory, *input.memory_rows, settings.heads);
+      return cross_attention(scope, y, rows, *input.groups, input.memory, *input.memory_rows, heads);
     });
   }
   add(kFeedForward,
@@ -346,7 +363,7 @@ Encoded<T> TransformerEncoder<T>::encode(Pass<T>& pass, const Encoded<T>& input,
   Var<T> x = input.states;
   const SharedMemory<T> memory(pass);
   for (std::int64_t i = first; i < last; ++i)
-    x = memory.keep_only(transformer_layer(layer_scope(encoder, i), x, *input.rows, s, layer));
+    x = memory.keep_only(transformer_layer(encoder, i, x, *input.rows, s, layer));
   if (last == s.n_layers) x = stack_.finish(pass, x, *input.rows);
   return {x, input.rows, {}};
 }
@@ -411,7 +428,7 @@ Decoded<T> TransformerDecoder<T>::read(Pass<T>& pass, DecoderState<T>& state, Va
       const Var<T>* kept = &state.memory[kKeptOfLayer * layer];
       input.memory = {kept[0], kept[1], {kept[2], kept[3]}};
     }
-    x = transformer_layer(layer_scope(decoder, i), x, rows, s, input);
+    x = transformer_layer(decoder, i, x, rows, s, input);
     if (!s.recurrent) x = memory.keep_only(x);  // otherwise the cell's new state is needed as well
   }
   return {finish(pass, x, rows), {}};

@@ -80,6 +80,7 @@ struct TransformerOptions : PositionOptions {
   std::string score_scale = "1/sqrt_d_head";
   std::string attention_bias = "all";
   std::int64_t sliding_window = 0;
+  std::string window_layers = "w";
   bool output_bias = false;
   double logit_scale = 1;
 
@@ -126,6 +127,9 @@ struct TransformerOptions : PositionOptions {
              kAttentionBiases.words);
     optional("sliding_window", self.sliding_window,
              "number of last positions that causal self-attention sees; 0: all", between(0, 1'000'000));
+    optional("window_layers", self.window_layers,
+             "for each layer w, if it has the sliding window, or f, if it sees all positions; repeated from "
+             "the first on: wwwwwf");
     position_settings(self, optional);
     optional("output_bias", self.output_bias, "add a bias to the output scores");
     optional("logit_scale", self.logit_scale, "factor of the output scores, before the bias", above(0));
@@ -142,8 +146,8 @@ struct TransformerOptions : PositionOptions {
         .of_training = true;
     field("norm_epsilon", self.norm_epsilon, "epsilon inside the root of layer normalisation", at_least(0));
   }
-  /// Throws UsageError naming the field and its valid values.
-  void check_options() const;
+  /// Throws UsageError naming the field and its valid values. `n_layers`: of the larger stack.
+  void check_options(std::int64_t n_layers) const;
 };
 
 /// The settings of a stack, parsed.
@@ -151,7 +155,8 @@ struct StackSettings {
   std::string name;             ///< its scope: "encoder" or "decoder"
   std::string embedding_table;  ///< path of the parameter
   std::int64_t vocab_size = 0, n_layers = 0, d_model = 0, d_ff = 0, max_length = 0;
-  HeadConfig heads;
+  HeadConfig heads;           ///< of all layers, but for the window, which some may not have
+  std::string window_layers;  ///< has_window()
   FeedForwardSettings feed_forward;
   bool causal = false;        ///< self-attention sees only the past
   bool reads_memory = false;  ///< has cross-attention
@@ -173,6 +178,11 @@ struct StackSettings {
   static StackSettings decoder(const TransformerOptions& options, std::int64_t n_layers,
                                std::int64_t vocab_size, const std::string& embedding_table,
                                bool reads_memory);
+  /// Whether the self-attention of a layer has the window.
+  bool has_window(std::int64_t layer) const {
+    return causal && heads.window > 0 &&
+           window_layers[static_cast<std::size_t>(layer) % window_layers.size()] == 'w';
+  }
 };
 
 /// Declares the parameters of positions and layers.

@@ -28,13 +28,22 @@ std::size_t add_dot_product(Graph& graph, const ModelShapes& model, const std::s
   } else if (positions == "alibi") {
     node = graph.add("subtract slope \u00d7 distance", Kind::other, {"a slope for each head"}, {node});
   }
-  const std::string window = cross ? "" : model.text("sliding_window");
-  const bool slides = !window.empty() && window != "0";
-  const auto mask =
-      graph.add("mask: -\u221e for hidden keys", Kind::other,
-                slides ? std::vector{window + " positions are seen"} : std::vector<std::string>{}, {node});
+  const std::string window = cross ? "" : model.window(scope);
+  const auto mask = graph.add(
+      "mask: -\u221e for hidden keys", Kind::other,
+      window.empty() ? std::vector<std::string>{} : std::vector{window + " positions are seen"}, {node});
   const auto softmax = graph.add("softmax over the keys", Kind::other, {scores}, {mask});
   return graph.add("matmul: weights V", Kind::attention, {context}, {softmax, inputs[2]});
+}
+
+/// By which positions turn, and where bases differ between layers, that of this one.
+std::vector<std::string> rotation(const ModelShapes& model, const std::string& scope) {
+  std::vector<std::string> lines{model.with_part("by position")};
+  const std::string local = model.text("rope_local_base");  // stated where it is another one
+  if (local.empty()) return lines;
+  const std::string base = model.window(scope).empty() ? model.text("rope_base") : local;
+  lines.push_back("base " + (base.empty() ? "10000" : base));
+  return lines;
 }
 
 /// "[head 4, query 7, key 9]": the shape for one sentence and layer.
@@ -71,7 +80,7 @@ Graph multi_head_graph(const ModelShapes& model, const std::string& scope) {
     if (model.has(scope + "/" + name + "_norm/gamma"))
       node = graph.add("RMS norm", Kind::norm, {"of each head"}, {node});
     if (name != "value" && !cross && model.text("positions").starts_with("rotary"))
-      node = graph.add("rotate", Kind::other, {model.with_part("by position")}, {node});
+      node = graph.add("rotate", Kind::other, rotation(model, scope), {node});
     projected.push_back(node);
   }
   const auto context =

@@ -1,6 +1,7 @@
 #include "draw/graph/model_graph.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -125,7 +126,7 @@ class Stack {
     const auto cross = layer(side_ + "/layer_0");
     std::string count = model_.text("n_" + side_ + "_layers");
     if (count.empty()) count = model_.text("n_layers");
-    graph_.plates.push_back({first, graph_.nodes.size(), "\u00d7 " + count});
+    graph_.plates.push_back({first, graph_.nodes.size(), concat("\u00d7 ", count, windows())});
     if (model_.has(side_ + "/final_norm/gamma")) norm();
     return cross;
   }
@@ -173,6 +174,20 @@ class Stack {
   std::size_t top() const { return *top_; }
 
  private:
+  /// How many layers have a sliding window, if not all have the same.
+  std::string windows() const {
+    std::int64_t n_layers = 0, n_windows = 0;
+    std::string window;
+    for (; model_.has(concat(side_, "/layer_", n_layers, "/self_attention/query/weight")); ++n_layers) {
+      const std::string own = model_.window(concat(side_, "/layer_", n_layers));
+      if (own.empty()) continue;
+      window = own;
+      ++n_windows;
+    }
+    return n_windows == 0 || n_windows == n_layers ? ""
+                                                   : concat(", ", n_windows, " with a window of ", window);
+  }
+
   /// From the states of a sentence to the vector that is classified.
   void pooling() {
     const std::string attention = "classes/attention";
@@ -225,6 +240,9 @@ class Stack {
     const std::string positions = model_.text("positions");
     if (act_within_attention(positions) && !scope.ends_with("cross_attention"))
       lines.push_back(model_.with_part(positions));
+    const std::string window = model_.window(scope);
+    if (!window.empty() && !scope.ends_with("cross_attention"))
+      lines.push_back(window + " positions are seen");
     return sublayer(title, Kind::attention, std::move(lines));
   }
 
@@ -336,6 +354,15 @@ std::string ModelShapes::text(const std::string& field) const {
 bool ModelShapes::flag(const std::string& field, bool otherwise) const {
   const auto found = config_.find(field);
   return found != config_.end() && found->is_boolean() ? found->get<bool>() : otherwise;
+}
+
+std::string ModelShapes::window(const std::string& scope) const {
+  constexpr std::string_view layer = "decoder/layer_";
+  if (!scope.starts_with(layer)) return "";
+  std::size_t index = 0;
+  std::from_chars(scope.data() + layer.size(), scope.data() + scope.size(), index);
+  const std::string letters = text("window_layers");  // stated where some layers have none
+  return letters.empty() || letters[index % letters.size()] == 'w' ? text("sliding_window") : "";
 }
 
 std::string ModelShapes::with_part(const std::string& words) const {

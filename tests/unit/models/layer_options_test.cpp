@@ -151,6 +151,24 @@ const std::vector<Variant>& variants() {
          o.sliding_window = 2;
          o.positions = "alibi";
        }},
+      {"window in the first layer, of its own base",
+       [](auto& o) {
+         o.sliding_window = 2;
+         o.window_layers = "wf";
+         o.positions = "rotary";
+         o.d_head = 4;
+         o.rope_base = 50;
+         o.rope_scaling = "linear";
+         o.rope_factor = 2;
+         o.rope_local_base = 9;
+       },
+       "cross_attention/key/bias"},
+      {"window in the second layer",
+       [](auto& o) {
+         o.sliding_window = 3;
+         o.window_layers = "fw";
+         o.positions = "relative_buckets";
+       }},
   };
   return list;
 }
@@ -320,6 +338,42 @@ BOOST_AUTO_TEST_CASE(what_excludes_each_other_is_refused) {
          o.norm_kind = "rms_plus_one";
          o.qk_norm = true;
        }},
+      {"window_layers is 'wx', wanted w or f for each layer, at most 2",
+       [](auto& o) {
+         o.sliding_window = 2;
+         o.window_layers = "wx";
+       }},
+      {"window_layers is ''", [](auto& o) { o.window_layers = ""; }},
+      {"at most 2 of them",
+       [](auto& o) {
+         o.sliding_window = 2;
+         o.window_layers = "ffw";
+       }},
+      {"window_layers = ff leaves no layer the sliding window",
+       [](auto& o) {
+         o.sliding_window = 2;
+         o.window_layers = "ff";
+       }},
+      {"window_layers is of layers with a sliding window", [](auto& o) { o.window_layers = "wf"; }},
+      {"rope_local_base is of layers with a sliding window",
+       [](auto& o) {
+         o.positions = "rotary";
+         o.d_head = 4;
+         o.rope_local_base = 9;
+       }},
+      {"rope_local_base is of rotary positions, and positions = alibi",
+       [](auto& o) {
+         o.positions = "alibi";
+         o.sliding_window = 2;
+         o.rope_local_base = 9;
+       }},
+      {"rope_local_base is 0.5, wanted 0, or above 1",
+       [](auto& o) {
+         o.positions = "rotary";
+         o.d_head = 4;
+         o.sliding_window = 2;
+         o.rope_local_base = 0.5;
+       }},
       {"norm = pre or none",
        [](auto& o) {
          o.parallel_residual = "one_norm";
@@ -385,6 +439,48 @@ BOOST_AUTO_TEST_CASE(rotation_and_bias_know_distances_only) {
       return std::span(x).last(2 * 13);
     };  // read 4 9, and 9 6
     BOOST_CHECK_LE(difference(last(early), last(late)), 1e-12);
+  }
+}
+
+/// A layer is one of a model whose layers are all of its kind.
+BOOST_AUTO_TEST_CASE(windows_and_their_bases_are_of_their_layers) {
+  const auto local = [](auto& o) {
+    o.positions = "rotary";
+    o.d_head = 4;
+    o.sliding_window = 2;
+    o.rope_base = 9;
+  };
+  const auto global = [&](auto& o) {
+    local(o);
+    o.sliding_window = 0;
+    o.rope_base = 50;
+    o.rope_scaling = "linear";
+    o.rope_factor = 2;
+  };
+  const auto recorded = [](const Variant& variant) {
+    const Drawn<double> model(decoder(variant), 4);
+    Recording<double> recorder([](const std::string&) { return true; });
+    logits<double>(model, {}, kTarget, &recorder);
+    return recorder;
+  };
+  const auto one = recorded({"", local}), other = recorded({"", global});
+  const auto hidden = [](const auto& from, const char* layer) {
+    return std::ranges::count(from.at(concat("decoder/", layer, "/self_attention/weights")).values, 0.0);
+  };
+  const auto few = hidden(other, "layer_0"), many = hidden(one, "layer_0");
+  BOOST_TEST(few < many);
+  for (const char* letters : {"wf", "fw"}) {
+    const auto mixed = recorded({"", [&](auto& o) {
+                                   global(o);
+                                   o.sliding_window = 2;
+                                   o.window_layers = letters;
+                                   o.rope_local_base = 9;
+                                 }});
+    const bool local_first = letters[0] == 'w';
+    const auto first = [](const auto& from) { return from.at("decoder/layer_0/output").values; };
+    BOOST_TEST(first(mixed) == first(local_first ? one : other), boost::test_tools::per_element());
+    BOOST_TEST(hidden(mixed, "layer_0") == (local_first ? many : few));
+    BOOST_TEST(hidden(mixed, "layer_1") == (local_first ? few : many));
   }
 }
 
