@@ -84,6 +84,7 @@ PartSizes sizes_of(const StackSettings& s) {
 /// A sublayer and the norm beside it.
 struct Sublayer {
   std::string_view name, norm;
+  bool begins_with_norm = true;  ///< if norm = pre
 };
 constexpr Sublayer kRecurrence{"recurrence", "recurrence_norm"},
     kSelfAttention{"self_attention", "self_attention_norm"},
@@ -122,7 +123,7 @@ Var<T> residual(const Scope<T>& layer, const Sublayer& sublayer, Var<T> x, const
     return norm.name("output", normalise(norm, added, settings.norms), rows);
   }
   if (!parallel.states || settings.parallel == ParallelResidual::no) parallel = {x, {}};
-  Var<T> input = settings.norm == Norm::pre ? parallel.normed : parallel.states;
+  Var<T> input = settings.norm == Norm::pre && sublayer.begins_with_norm ? parallel.normed : parallel.states;
   if (!input) input = norm.name("output", normalise(norm, parallel.states, settings.norms), rows);
   if (settings.parallel == ParallelResidual::one_norm) parallel.normed = input;
   Var<T> output = compute(layer / sublayer.name, input);
@@ -154,7 +155,9 @@ Var<T> transformer_layer(const Scope<T>& stack, std::int64_t index, Var<T> x, co
   const auto add = [&](const Sublayer& sublayer, const auto& compute) {
     x = residual(layer, sublayer, x, rows, settings, parallel, compute);
   };
-  add(settings.recurrent ? kRecurrence : kSelfAttention, [&](const Scope<T>& scope, Var<T> y) {
+  Sublayer first = settings.recurrent ? kRecurrence : kSelfAttention;
+  first.begins_with_norm = index > 0 || settings.first_norm;
+  add(first, [&](const Scope<T>& scope, Var<T> y) {
     if (settings.recurrent) return simple_recurrence(scope, y, rows, *input.cell);
     return self_attention(scope, y, rows, settings.causal, heads,
                           is_local ? input.positions.local : input.positions.global, input.past);
@@ -243,7 +246,8 @@ void declare_stack(ParameterSet<T>& parameters, const StackSettings& s) {
       add_simple_recurrence(parameters, in_layer(kRecurrence.name), s.d_model);
     else
       add_self_attention(parameters, in_layer(kSelfAttention.name), s.d_model, s.heads);
-    layer_norm(in_layer(s.recurrent ? kRecurrence.norm : kSelfAttention.norm), true);
+    if (i > 0 || s.first_norm)
+      layer_norm(in_layer(s.recurrent ? kRecurrence.norm : kSelfAttention.norm), true);
     if (s.reads_memory) {
       add_cross_attention(parameters, in_layer(kCrossAttention.name), s.d_model, s.heads);
       layer_norm(in_layer(kCrossAttention.norm));

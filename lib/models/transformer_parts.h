@@ -12,7 +12,7 @@
 // reads a memory also cross_attention, cross_attention_norm; optionally, in place of a decoder's
 // self_attention, recurrence (nn/simple_recurrence.h) and recurrence_norm; no norms if norm = none, and
 // only the first in a layer if parallel_residual = one_norm; <s>/final_norm for pre-norm, or by final_norm.
-// A norm has gamma [d] and, if norm_kind = layer, beta [d].
+// A norm has gamma [d] and, if norm_kind = layer, beta [d]. Without first_norm layer 0 begins without one.
 // Named values: <s>/embedded, those of the layers under the parameters' paths
 // (nn/attention/multi_head_attention.h, nn/feed_forward.h; of a norm sum and output), <s>/layer_<i>/output,
 // <s>/output.
@@ -125,8 +125,10 @@ struct TransformerOptions : PositionOptions {
     optional("score_scale", self.score_scale, "factor of the attention scores", kScoreScales.words);
     optional("attention_bias", self.attention_bias, "attention projections with biases",
              kAttentionBiases.words);
-    optional("sliding_window", self.sliding_window,
-             "number of last positions that causal self-attention sees; 0: all", between(0, 1'000'000));
+    optional(
+        "sliding_window", self.sliding_window,
+        "self-attention sees only positions less than this far away, in a decoder the last so many; 0: all",
+        between(0, 1'000'000));
     optional("window_layers", self.window_layers,
              "for each layer w, if it has the sliding window, or f, if it sees all positions; repeated from "
              "the first on: wwwwwf");
@@ -165,6 +167,7 @@ struct StackSettings {
   Norm norm = Norm::post;
   NormSettings norms;
   bool final_norm = false, embedding_norm = false;
+  bool first_norm = true;  ///< with norm = pre: the first sublayer begins with one, too
   ParallelResidual parallel = ParallelResidual::no;
   bool residual = true;
   double embedding_scale = 1;
@@ -180,8 +183,7 @@ struct StackSettings {
                                bool reads_memory);
   /// Whether the self-attention of a layer has the window.
   bool has_window(std::int64_t layer) const {
-    return causal && heads.window > 0 &&
-           window_layers[static_cast<std::size_t>(layer) % window_layers.size()] == 'w';
+    return heads.window > 0 && window_layers[static_cast<std::size_t>(layer) % window_layers.size()] == 'w';
   }
 };
 

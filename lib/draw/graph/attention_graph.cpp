@@ -28,10 +28,9 @@ std::size_t add_dot_product(Graph& graph, const ModelShapes& model, const std::s
   } else if (positions == "alibi") {
     node = graph.add("subtract slope \u00d7 distance", Kind::other, {"a slope for each head"}, {node});
   }
-  const std::string window = cross ? "" : model.window(scope);
-  const auto mask = graph.add(
-      "mask: -\u221e for hidden keys", Kind::other,
-      window.empty() ? std::vector<std::string>{} : std::vector{window + " positions are seen"}, {node});
+  const std::string seen = cross ? "" : model.seen(scope);
+  const auto mask = graph.add("mask: -\u221e for hidden keys", Kind::other,
+                              seen.empty() ? std::vector<std::string>{} : std::vector{seen}, {node});
   const auto softmax = graph.add("softmax over the keys", Kind::other, {scores}, {mask});
   return graph.add("matmul: weights V", Kind::attention, {context}, {softmax, inputs[2]});
 }

@@ -102,6 +102,7 @@ class Stack {
     read_ = parallel.empty() ? std::nullopt : top_;
     shares_norm_ = parallel == "one_norm";
     is_normed_ = false;
+    is_bare_ = !model_.flag("first_norm", true) && scope == side_ + "/layer_0";
     if (is_recurrent(model_, scope)) {
       const std::string shape = model_.shape(scope + "/recurrence/forget/weight");
       sublayer("recurrence", Kind::linear, {"candidate, forget gate:", shape, "ReLU of the cell"});
@@ -147,6 +148,7 @@ class Stack {
   void classes() {
     const bool of_pieces = model_.text("pooling") == "none";
     if (!of_pieces) pooling();
+    pooler();
     put("linear to classes", Kind::linear, {model_.shape("classes/weight")});
     const std::string problem = model_.text("problem_type");  // stated where it is not one class
     if (problem != "regression") put(problem == "multi_label" ? "sigmoid" : "softmax", Kind::other);
@@ -201,14 +203,19 @@ class Stack {
     } else {
       pooled_state();
     }
+  }
+
+  void pooler() {
     if (!model_.has("encoder/pooler/weight")) return;
     const std::string f = model_.text("pooler_activation");  // stated where it is not tanh
     put(concat("pooler: ",
                f == "relu"   ? "ReLU"
                : f == "gelu" ? "GELU"
-                             : "tanh",
+               : f.empty()   ? "tanh"
+                             : f,
                " of a linear layer"),
         Kind::linear, {model_.shape("encoder/pooler/weight")});
+    if (model_.has("encoder/pooler_norm/gamma")) norm();
   }
 
   void pooled_state() {
@@ -221,7 +228,7 @@ class Stack {
     const std::size_t sum = *top_;
     if (read_) top_ = read_;
     const std::string place = model_.text("norm");
-    if (place == "pre" && !is_normed_) norm();
+    if (place == "pre" && !is_normed_ && !std::exchange(is_bare_, false)) norm();
     if (shares_norm_) {
       read_ = top_;
       is_normed_ = true;
@@ -240,9 +247,9 @@ class Stack {
     const std::string positions = model_.text("positions");
     if (act_within_attention(positions) && !scope.ends_with("cross_attention"))
       lines.push_back(model_.with_part(positions));
-    const std::string window = model_.window(scope);
-    if (!window.empty() && !scope.ends_with("cross_attention"))
-      lines.push_back(window + " positions are seen");
+    const std::string seen = model_.seen(scope);
+    if (!seen.empty() && !scope.ends_with("cross_attention")) lines.push_back(seen);
+    if (is_bare_) lines.emplace_back("without a norm in layer 0 alone");
     return sublayer(title, Kind::attention, std::move(lines));
   }
 
@@ -260,6 +267,7 @@ class Stack {
   std::optional<std::size_t> read_;
   bool shares_norm_ = false,
        is_normed_ = false;  ///< in parallel: one norm for all, and whether read_ is its output
+  bool is_bare_ = false;    ///< the next sublayer begins without a norm
 };
 
 /// The stacks that the model has: both, or an encoder or a decoder alone.
@@ -357,12 +365,20 @@ bool ModelShapes::flag(const std::string& field, bool otherwise) const {
 }
 
 std::string ModelShapes::window(const std::string& scope) const {
-  constexpr std::string_view layer = "decoder/layer_";
-  if (!scope.starts_with(layer)) return "";
+  constexpr std::string_view layer = "coder/layer_";  // of either side
+  const std::size_t at = scope.find(layer);
+  if (at == std::string::npos) return "";
   std::size_t index = 0;
-  std::from_chars(scope.data() + layer.size(), scope.data() + scope.size(), index);
+  std::from_chars(scope.data() + at + layer.size(), scope.data() + scope.size(), index);
   const std::string letters = text("window_layers");  // stated where some layers have none
   return letters.empty() || letters[index % letters.size()] == 'w' ? text("sliding_window") : "";
+}
+
+std::string ModelShapes::seen(const std::string& scope) const {
+  const std::string width = window(scope);
+  if (width.empty()) return "";
+  return scope.starts_with("decoder") ? width + " positions are seen"
+                                      : concat("positions less than ", width, " away are seen");
 }
 
 std::string ModelShapes::with_part(const std::string& words) const {

@@ -160,7 +160,7 @@ Mappings mappings_of(const DecoderOnlyConfig& config) {
     const std::string attention = ours + "self_attention/", network = ours + "feed_forward/";
     map.norm(theirs + "input_layernorm", ours + "self_attention_norm", d, false);
     if (fused) {
-      map.stacked(theirs + "self_attn.qkv_proj.weight", d, attention,
+      map.stacked(theirs + "self_attn.qkv_proj", d, attention,
                   {{"query", queries}, {"key", keys}, {"value", keys}});
     } else {
       map.linear(theirs + "self_attn.q_proj", attention + "query", d, queries, biases);
@@ -174,7 +174,7 @@ Mappings mappings_of(const DecoderOnlyConfig& config) {
     }
     map.norm(theirs + "post_attention_layernorm", ours + "feed_forward_norm", d, false);
     if (fused) {
-      map.stacked(theirs + "mlp.gate_up_proj.weight", d, network, {{"gate", d_ff}, {"inner", d_ff}});
+      map.stacked(theirs + "mlp.gate_up_proj", d, network, {{"gate", d_ff}, {"inner", d_ff}});
     } else {
       map.linear(theirs + "mlp.gate_proj", network + "gate", d, d_ff, ff_bias);
       map.linear(theirs + "mlp.up_proj", network + "inner", d, d_ff, ff_bias);

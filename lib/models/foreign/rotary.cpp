@@ -93,7 +93,7 @@ void read_rotary(const RotarySettingsOf& family, ConfigFields& fields, DecoderOn
   if (config.d_rotary == d_head) config.d_rotary = 0;
 }
 
-std::string rotary_formula(const DecoderOnlyConfig& config) {
+std::string rotary_formula(const PositionOptions& config) {
   const std::string width = config.d_rotary > 0 ? std::to_string(config.d_rotary) : "d_head";
   return concat("rotary, pairs (i, i + ", width, "/2), base ", config.rope_base, ", scaling ",
                 config.rope_scaling);

@@ -20,7 +20,7 @@ struct RotarySettingsOf {
 /// Reads them after d_model, n_heads, d_head and max_length.
 void read_rotary(const RotarySettingsOf& family, ConfigFields& fields, DecoderOnlyConfig& config);
 /// In words, for the model's record.
-std::string rotary_formula(const DecoderOnlyConfig& config);
+std::string rotary_formula(const PositionOptions& config);
 /// Writes them in the older form.
 void state_rotary(const RotarySettingsOf& family, const DecoderOnlyConfig& config, Json& out);
 

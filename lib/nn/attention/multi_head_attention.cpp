@@ -39,7 +39,7 @@ AttentionOptions options_of(const Scope<T>& scope, std::int64_t d_head, bool cau
   options.n_kv_heads = config.n_kv_heads;
   options.scale = config.scaled ? scaled_dot_factor(d_head) : 1;
   options.causal = causal;
-  options.window = causal ? config.window : 0;
+  options.window = config.window;
   options.drop = scope.dropout(config.dropout);
   options.keep_weights = scope.wants("weights");
   options.keep_scores = scope.wants("scores");
@@ -194,7 +194,9 @@ template <class T>
 Var<T> cross_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, const Packing& groups,
                        const KeysAndValues<T>& memory, const Packing& memory_rows, const HeadConfig& config) {
   Var<T> q = compared(scope, "query", project(scope, x, kQuery, config), rows, config.n_heads, config);
-  return attend_and_join(scope, q, memory, rows, groups, memory_rows, false, config);
+  HeadConfig everywhere = config;
+  everywhere.window = 0;
+  return attend_and_join(scope, q, memory, rows, groups, memory_rows, false, everywhere);
 }
 
 HEED_INSTANTIATE(add_self_attention)

@@ -31,7 +31,7 @@ struct HeadConfig {
   double norm_epsilon = 1e-5;  ///< of qk_norm
   bool scaled = true;          ///< scores are divided by sqrt(d_head)
   AttentionBias bias = AttentionBias::all;
-  std::int64_t window = 0;  ///< causal self-attention sees this many last positions; 0: all
+  std::int64_t window = 0;  ///< self-attention sees only keys less than this far from a query; 0: all
 
   bool biased_inputs() const { return bias == AttentionBias::all || bias == AttentionBias::qkv; }
   bool biased_output() const { return bias == AttentionBias::all || bias == AttentionBias::output; }

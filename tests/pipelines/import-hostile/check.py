@@ -546,6 +546,13 @@ CASES = {
     "mpnet-misfits": ("mpnet", settings_changed(relative_attention_num_buckets=64, pad_token_id=5, hidden_act="relu"),
                       ["relative_attention_num_buckets is 64", "pad_token_id is 5", 'hidden_act is "relu"']),
     "mpnet-mask": ("mpnet", change("tokenizer.json", lambda t: [token.update(rstrip=True) for token in t["added_tokens"]]), ["tokenizer.json/added_tokens", "rstrip of <mask>"]),
+    "modernbert-misfits": ("modernbert-masked", settings_changed(layer_types=[7, {}, "full_attention"], local_attention=-2, norm_bias=1, classifier_pooling="max",
+                                                          rope_parameters={"full_attention": [], "sliding_attention": {"rope_theta": "x", "factor": 2}}),
+                           ['layer_types is [7,{},"full_attention"]', "local_attention is -2", "norm_bias is 1", 'classifier_pooling is "max"',
+                            "rope_parameters.full_attention is []", 'rope_parameters.sliding_attention.rope_theta is "x"', "factor = 2 is unknown"]),
+    "modernbert-layers-many": ("modernbert-masked", settings_changed(num_hidden_layers=10 ** 9, global_attn_every_n_layers=10 ** 9, layer_types=None),
+                               ["n_encoder_layers is 1000000000"]),
+    "modernbert-fused-shape": ("modernbert-masked", header(lambda h: h["model.layers.0.mlp.Wi.weight"].update(shape=[37, 64])), ["mlp.Wi.weight", "shape [37, 64], wanted [74, 32]"]),
     "electra-width-0": ("electra-masked", config("embedding_size", 0), ["config.json", "embedding_size is 0"]),
 }
 BASES = {base for base, _, _ in CASES.values()} | {"gpt2-stale-ends", "sockeye-bfloat16", "sockeye-half-lengths", "gpt-neox-null-flag"}

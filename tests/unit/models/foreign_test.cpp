@@ -332,6 +332,41 @@ const std::vector<Mutation> kMutations{
      },
      {"relative_attention_num_buckets is 64, wanted 32", "pad_token_id is 0, wanted 1",
       "type_vocab_size = 2"}},
+    {"layers that neither slide nor see everything",
+     "modernbert-masked",
+     [](Folder& f) {
+       f.config["layer_types"][1] = "chunked_attention";
+       f.config["architectures"] = {"ModernBertForQuestionAnswering"};
+     },
+     {"layer_types is [", "wanted full_attention or sliding_attention for each of 3 layers",
+      "architectures is [\"ModernBertForQuestionAnswering\"]"}},
+    {"layers of which two settings disagree",
+     "modernbert-masked",
+     [](Folder& f) {
+       f.config["global_attn_every_n_layers"] = 2;
+       f.config["local_rope_theta"] = 7;
+       f.config["rope_parameters"]["full_attention"] = {
+           {"rope_type", "yarn"}, {"rope_theta", 10000}, {"factor", 2}};
+     },
+     {"global_attn_every_n_layers is 2, wanted what layer_types says",
+      "local_rope_theta is 7, wanted what rope_parameters says",
+      "rope_parameters.full_attention.rope_type is \"yarn\"", "rope_parameters.full_attention.factor = 2"}},
+    {"a head with an activation of its own",
+     "modernbert-masked",
+     [](Folder& f) {
+       f.config["classifier_activation"] = "tanh";
+       f.config["classifier_pooling"] = "max";
+       f.config["global_attn_every_n_layers"] = 0;
+     },
+     {"classifier_activation is \"tanh\", wanted that of hidden_activation", "classifier_pooling is \"max\"",
+      "global_attn_every_n_layers is 0, wanted at least 1"}},
+    {"norms that lost their bias",
+     "modernbert-mean",
+     [](Folder& f) {
+       f.tensors.erase("model.final_norm.bias");
+       f.tensors.erase("head.norm.bias");
+     },
+     {"model.final_norm.bias [32] is missing", "head.norm.bias [32] is missing"}},
     {"a class that steers a terminal",
      "bert-classes",
      [](Folder& f) { f.config["id2label"]["0"] = "a\tb"; },
@@ -373,6 +408,8 @@ BOOST_AUTO_TEST_CASE(take_what_is_not_stated_as_transformers_does) {
                            "electra-classes",
                            "distilbert-classes",
                            "distilbert-tokens",
+                           "modernbert-masked",
+                           "modernbert-mean",
                            "vit",
                            "gpt2",
                            "gpt-neox",
@@ -435,8 +472,9 @@ BOOST_AUTO_TEST_CASE(take_the_encoder_of_a_discriminator) {
 
 /// What computes the same is exported by the name that it came with.
 BOOST_AUTO_TEST_CASE(keep_their_name_in_an_export) {
-  for (const char* name : {"roberta-masked", "xlm-roberta-masked", "camembert-tokens", "mpnet-classes",
-                           "electra-tokens", "electra-masked", "bert-masked"}) {
+  for (const char* name :
+       {"roberta-masked", "xlm-roberta-masked", "camembert-tokens", "mpnet-classes", "electra-tokens",
+        "electra-masked", "bert-masked", "modernbert-mean", "modernbert-tokens", "modernbert-masked"}) {
     const TemporaryFolder temporary;
     const LoadedModel loaded = load_model(std::string(HEED_TESTDATA) + "/import/" + name);
     foreign::export_model(loaded, temporary / "out");
@@ -459,6 +497,7 @@ BOOST_AUTO_TEST_CASE(know_the_same_activations) {
   for (const auto& [model, field] : {std::pair{"bert-masked", "hidden_act"},
                                      {"roberta-classes", "hidden_act"},
                                      {"distilbert-masked", "activation"},
+                                     {"modernbert-tokens", "hidden_activation"},
                                      {"vit", "hidden_act"},
                                      {"gpt2", "activation_function"},
                                      {"gpt-neox", "hidden_act"},
@@ -475,6 +514,30 @@ BOOST_AUTO_TEST_CASE(know_the_same_activations) {
       BOOST_TEST(config.value("activation", "relu") == ours, model << ", " << theirs);
     }
   }
+}
+
+/// transformers 4 states after how many layers one sees everything, and both bases; version 5 lists the layers.
+BOOST_AUTO_TEST_CASE(take_both_forms_of_modernbert) {
+  const TemporaryFolder temporary;
+  Folder folder("modernbert-classes");
+  const std::string digest = load_model(std::string(HEED_TESTDATA) + "/import/modernbert-classes").digest;
+  for (const char* field : {"global_attn_every_n_layers", "global_rope_theta", "local_rope_theta"})
+    folder.config.erase(field);
+  folder.config["layer_types"] = {"full_attention", "sliding_attention"};
+  folder.config["rope_parameters"] = {{"full_attention", {{"rope_type", "default"}, {"rope_theta", 300}}},
+                                      {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", 20}}}};
+  folder.write(temporary / "listed");
+  BOOST_CHECK_EQUAL(load_model(temporary / "listed").digest, digest);
+  const auto window_of = [&](const Json& types, const std::string& name) {
+    folder.config["layer_types"] = types;
+    folder.write(temporary / name);
+    const Json config = Json::parse(load_model(temporary / name).model->config_json);
+    return concat(config.value("sliding_window", 0), ' ', config.value("window_layers", "w"), ' ',
+                  config.value("rope_local_base", 0.0));
+  };
+  BOOST_CHECK_EQUAL(window_of({"full_attention", "sliding_attention"}, "second"), "4 fw 20");
+  BOOST_CHECK_EQUAL(window_of({"sliding_attention", "sliding_attention"}, "both"), "4 w 20");
+  BOOST_CHECK_EQUAL(window_of({"full_attention", "full_attention"}, "neither"), "0 w 0");
 }
 
 /// OPT drops nothing of its embeddings, whatever its layers drop.

@@ -83,6 +83,7 @@ const std::vector<Variant>& variants() {
          o.rope_base = 30;
        },
        "cross_attention/key/bias"},
+      {"layer norms without beta", [](auto& o) { o.norm_kind = "layer_no_bias"; }},
       {"rms, times 1 + gamma", [](auto& o) { o.norm_kind = "rms_plus_one"; }},
       {"rms after the sublayer, times 1 + gamma",
        [](auto& o) {
