@@ -1,5 +1,6 @@
 // Settings of rotary positions in transformers' config.json. Older files state rope_theta, a share of each
-// head and rope_scaling, newer ones rope_parameters; some both.
+// head and rope_scaling, newer ones rope_parameters; some both. Gemma 3 has another base in layers with the
+// sliding window, without scaling; in rope_parameters each kind of layer has its own.
 #pragma once
 
 #include <string>
@@ -15,9 +16,12 @@ struct RotarySettingsOf {
   const char* share = nullptr;      ///< the share of a head that turns, likewise; null: all of it, always
   double usual_share = 1;           ///< if no file states it
   bool is_scaled = true;            ///< knows the scalings that heed knows; else none
+  double usual_base = 10000;
+  const char* local_base =
+      nullptr;  ///< that of layers with the window, usually 10000; null: as in the others
 };
 
-/// Reads them after d_model, n_heads, d_head and max_length.
+/// Reads them after d_model, n_heads, d_head, max_length and the sliding window.
 void read_rotary(const RotarySettingsOf& family, ConfigFields& fields, DecoderOnlyConfig& config);
 /// In words, for the model's record.
 std::string rotary_formula(const DecoderOnlyConfig& config);
