@@ -19,7 +19,9 @@ std::size_t add_dot_product(Graph& graph, const ModelShapes& model, const std::s
                             const std::vector<std::size_t>& inputs, const std::string& scores,
                             const std::string& context) {
   auto node = graph.add("matmul: Q K\u1d40", Kind::attention, {scores}, {inputs[0], inputs[1]});
-  if (model.text("score_scale") != "1") node = graph.add("scale: / \u221ad_k", Kind::other, {}, {node});
+  const std::string width = model.text("score_width");  // stated where it is not d_k
+  if (model.text("score_scale") != "1")
+    node = graph.add("scale: / \u221a" + (width.empty() ? "d_k" : width), Kind::other, {}, {node});
   const std::string positions = cross ? "" : model.text("positions");
   if (positions.ends_with("buckets")) {
     // The layers of a stack share the table of its first.

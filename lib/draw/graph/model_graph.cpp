@@ -223,17 +223,18 @@ class Stack {
         Kind::other, {concat("[", model_.text("d_model"), "]")});
   }
 
-  /// x + sublayer(norm(x)), norm(x + sublayer(x)), or the same without the sum or the norm.
+  /// x + sublayer(norm(x)), norm(x + sublayer(x)), x + norm(sublayer(norm(x))), or the same without the sum or the norm.
   std::size_t sublayer(const std::string& title, Kind kind, std::vector<std::string> lines) {
     const std::size_t sum = *top_;
     if (read_) top_ = read_;
     const std::string place = model_.text("norm");
-    if (place == "pre" && !is_normed_ && !std::exchange(is_bare_, false)) norm();
+    if ((place == "pre" || place == "sandwich") && !is_normed_ && !std::exchange(is_bare_, false)) norm();
     if (shares_norm_) {
       read_ = top_;
       is_normed_ = true;
     }
     const std::size_t node = put(title, kind, std::move(lines));
+    if (place == "sandwich") norm();
     if (model_.flag("residual", true)) graph_.connect(sum, put("add", Kind::other), Flow::skip);
     if (place == "post") norm();
     return node;

@@ -1,41 +1,55 @@
 #include "models/foreign/layer_types.h"
 
-#include <utility>
+#include <algorithm>
+
+#include "base/error.h"
 
 namespace heed::foreign {
 namespace {
 
 constexpr const char* kField = "layer_types";
-constexpr const char *kFull = "full_attention", *kSliding = "sliding_attention";
+constexpr const char *kWindow = "sliding_attention", *kFull = "full_attention";
+/// More are refused later.
+constexpr std::int64_t kMostLayers = 1'000;
+
+/// The shortest beginning that gives all letters when it is repeated.
+std::string period_of(const std::string& letters) {
+  std::size_t period = 1;
+  const auto repeats = [&] {
+    return std::equal(letters.begin() + static_cast<std::ptrdiff_t>(period), letters.end(), letters.begin());
+  };
+  while (!repeats()) ++period;
+  return letters.substr(0, period);
+}
 
 }  // namespace
 
-std::string without_repetition(const std::string& letters) {
-  for (std::size_t n = 1; n < letters.size(); ++n)
-    if (letters.compare(n, std::string::npos, letters, 0, letters.size() - n) == 0)
-      return letters.substr(0, n);
-  return letters;
-}
-
-std::string read_layer_types(ConfigFields& fields, std::int64_t n_layers) {
-  const Json& types = fields.get(kField);
-  if (types.is_null()) return "";
+void read_layer_types(ConfigFields& fields, std::int64_t window, const HasWindow& usual,
+                      std::int64_t n_layers, TransformerOptions& config) {
   std::string letters;
-  if (types.is_array() && std::cmp_equal(types.size(), n_layers))
-    for (const Json& type : types)
-      if (type == kFull || type == kSliding) letters += type == kFull ? 'f' : 'w';
-  if (letters.empty() || std::cmp_not_equal(letters.size(), n_layers)) {
-    fields.refuse(kField, concat(kFull, " or ", kSliding, " for each of ", n_layers, " layers"));
-    return "";
+  const Json& types = fields.get(kField);
+  if (types.is_array()) {
+    for (const Json& type : types) letters += type == kWindow ? 'w' : type == kFull ? 'f' : '?';
+    if (letters.find('?') != std::string::npos || std::ssize(letters) != n_layers) {
+      fields.refuse(kField, concat(kFull, " or ", kWindow, " for each of ", n_layers, " layers"));
+      return;
+    }
+  } else {
+    if (!types.is_null()) fields.refuse(kField, "a list");
+    for (std::int64_t i = 0; i < std::min(n_layers, kMostLayers); ++i) letters += usual(i) ? 'w' : 'f';
   }
-  return without_repetition(letters);
+  if (window == 0 || letters.find('w') == std::string::npos) return;
+  config.sliding_window = window;
+  config.window_layers = period_of(letters);
 }
 
-Json layer_types_of(const std::string& letters, std::int64_t n_layers) {
-  Json types = Json::array();
-  for (std::int64_t i = 0; i < n_layers; ++i)
-    types.push_back(letters[static_cast<std::size_t>(i) % letters.size()] == 'w' ? kSliding : kFull);
-  return types;
+void state_layer_types(const TransformerOptions& config, std::int64_t n_layers, Json& out) {
+  const std::string& letters = config.window_layers;
+  for (std::int64_t i = 0; i < n_layers; ++i) {
+    const bool has_window =
+        config.sliding_window > 0 && letters[static_cast<std::size_t>(i) % letters.size()] == 'w';
+    out[kField].push_back(has_window ? kWindow : kFull);
+  }
 }
 
 }  // namespace heed::foreign

@@ -1,19 +1,21 @@
-// layer_types of transformers' config.json, one word for each layer: full_attention, or sliding_attention
-// within a window. heed's config has a letter for each, repeated (window_layers of TransformerOptions).
+// Which layers of a model have its sliding window, in transformers' config.json: layer_types.
 #pragma once
 
-#include <string>
+#include <cstdint>
+#include <functional>
 
 #include "models/foreign/config_fields.h"
+#include "models/transformer_parts.h"
 
 namespace heed::foreign {
 
-/// The fewest letters that, repeated, give one for each layer: w with a window, f without; "" if the field is
-/// missing. Any other list is a reason.
-std::string read_layer_types(ConfigFields& fields, std::int64_t n_layers);
-/// The list for `n_layers` layers.
-Json layer_types_of(const std::string& letters, std::int64_t n_layers);
-/// The same letters, as few as possible.
-std::string without_repetition(const std::string& letters);
+/// Whether a layer has the window.
+using HasWindow = std::function<bool(std::int64_t)>;
+
+/// Reads sliding_window and window_layers of so many layers. `window`: 0 is none. `usual`: of layers in a file
+/// that does not state them.
+void read_layer_types(ConfigFields& fields, std::int64_t window, const HasWindow& usual,
+                      std::int64_t n_layers, TransformerOptions& config);
+void state_layer_types(const TransformerOptions& config, std::int64_t n_layers, Json& out);
 
 }  // namespace heed::foreign

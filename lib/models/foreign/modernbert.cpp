@@ -3,8 +3,6 @@
 // reads the normalised embeddings as they are; rotary positions; a gated feed-forward network; and a sliding
 // window to both sides in most layers, with a base of rotary positions of its own. All heads begin with the
 // same layer, LayerNorm(f(x W + b)): here that of masked words, or the pooler.
-#include <algorithm>
-
 #include "base/log.h"
 #include "models/config_json.h"
 #include "models/encoder_only.h"
@@ -35,9 +33,10 @@ const std::vector<SameField> kSame{{"vocab_size", "source_vocab_size", 50368},
                                    {"mlp_bias", "feed_forward_bias", false},
                                    {"classifier_bias", "head_bias", false}};
 
+constexpr const char *kPeriod = "global_attn_every_n_layers", *kWindow = "local_attention";
 constexpr std::int64_t kUsualPeriod = 3;    // one layer of so many sees everything
 constexpr std::int64_t kUsualWindow = 128;  // keys on both sides together
-constexpr double kGlobalBase = 160'000, kLocalBase = 10'000;
+constexpr RotarySettingsOf kRotary{"global_rope_theta", nullptr, 1, false, 160'000, "local_rope_theta"};
 
 /// The activations of the heads.
 constexpr std::initializer_list<std::pair<const char*, const char*>> kHeadActivations{
@@ -61,57 +60,16 @@ EncoderHeads heads_of(const Source& source, ConfigFields& fields) {
   return heads;
 }
 
-/// "fww" if one layer of three sees everything.
-std::string letters_of_period(std::int64_t period, std::int64_t n_layers) {
-  constexpr std::int64_t most = 1000;  // more layers are refused later
-  return "f" + std::string(static_cast<std::size_t>(
-                               std::clamp<std::int64_t>(std::min(n_layers, most), 1, period) - 1),
-                           'w');
-}
-
-/// Which layers have a window. Files of transformers 4 say after how many layers one has none, version 5 lists
-/// the layers.
-std::string window_layers_of(ConfigFields& fields, std::int64_t n_layers) {
-  const char* name = "global_attn_every_n_layers";
-  const std::int64_t period = fields.number(name, kUsualPeriod);
-  if (period < 1) {
-    fields.refuse(name, "at least 1");
-    return "f";
-  }
-  const std::string letters = without_repetition(letters_of_period(period, n_layers)),
-                    listed = read_layer_types(fields, n_layers);
-  if (listed.empty()) return letters;
-  if (fields.has(name) && listed != letters) fields.refuse(name, "what layer_types says");
-  return listed;
-}
-
-/// The base of the layers of one type, which version 5 states in rope_parameters.
-double rope_base_of(ConfigFields& fields, ConfigFields& parameters, const char* type, const char* old,
-                    double otherwise) {
-  const double base = fields.real(old, otherwise);
-  ConfigFields of_type = parameters.object(type);
-  of_type.expect("rope_type", {"default"});
-  const double stated = of_type.real("rope_theta", base);
-  parameters.merge(of_type);
-  if (fields.has(old) && stated != base) fields.refuse(old, "what rope_parameters says");
-  return stated;
-}
-
+/// transformers 4 says after how many layers one sees everything, version 5 lists the layers.
 void read_attention(ConfigFields& fields, EncoderOnlyConfig& config) {
-  config.positions = "rotary";
   config.attention_bias = fields.flag("attention_bias", false) ? "all" : "none";
-  ConfigFields parameters = fields.object("rope_parameters");
-  config.rope_base = rope_base_of(fields, parameters, "full_attention", "global_rope_theta", kGlobalBase);
-  const double local = rope_base_of(fields, parameters, "sliding_attention", "local_rope_theta", kLocalBase);
-  fields.merge(parameters);
-  fields.expect("rope_scaling", {});
-  const std::string letters = window_layers_of(fields, config.n_encoder_layers);
-  // Keys at this distance to either side are seen.
-  const std::int64_t farthest = fields.number("local_attention", kUsualWindow) / 2;
-  if (letters.find('w') == std::string::npos) return;
-  config.window_layers = letters;
-  config.sliding_window = farthest + 1;
-  if (local != config.rope_base) config.rope_local_base = local;
+  const std::int64_t period = fields.number(kPeriod, kUsualPeriod);
+  if (period == 0) fields.refuse(kPeriod, "at least 1");
+  const auto usual = [period](std::int64_t layer) { return period > 0 && layer % period > 0; };
+  // The keys at this distance to either side are seen.
+  const std::int64_t farthest = fields.number(kWindow, kUsualWindow) / 2;
+  read_layer_types(fields, farthest + 1, usual, config.n_encoder_layers, config);
+  read_rotary(kRotary, fields, config);
 }
 
 EncoderOnlyConfig config_of(ConfigFields& fields, const EncoderHeads& heads) {
@@ -137,10 +95,9 @@ EncoderOnlyConfig config_of(ConfigFields& fields, const EncoderHeads& heads) {
   if (heads.words && config.pooler_activation != config.activation)
     fields.refuse("classifier_activation", "that of hidden_activation");
   fields.without_effect(
-      "bos_token_id eos_token_id cls_token_id sep_token_id initializer_cutoff_factor "
-      "deterministic_flash_attn reference_compile "
-      "repad_logits_with_grad sparse_prediction sparse_pred_ignore_index layer_norm_eps "
-      "position_embedding_type");
+      "bos_token_id eos_token_id cls_token_id sep_token_id initializer_cutoff_factor layer_norm_eps "
+      "position_embedding_type deterministic_flash_attn reference_compile repad_logits_with_grad "
+      "sparse_prediction sparse_pred_ignore_index");
   return config;
 }
 
@@ -195,19 +152,17 @@ ForeignModel describe(const Source& source) {
   return found;
 }
 
-/// The settings of read_attention, in the older form as far as it can say them.
+/// The settings of read_attention, in the older form if it can say them.
 void state_attention(const EncoderOnlyConfig& config, Json& out) {
   out["attention_bias"] = config.attention_bias == "all";
-  out["global_rope_theta"] = config.rope_base;
-  out["local_rope_theta"] = config.rope_local_base > 0 ? config.rope_local_base : config.rope_base;
+  state_rotary(kRotary, config, out);
   const bool slides = config.sliding_window > 0;
-  out["local_attention"] = slides ? 2 * (config.sliding_window - 1) : kUsualWindow;
+  if (slides) out[kWindow] = 2 * (config.sliding_window - 1);
   const std::string letters = slides ? config.window_layers : "f";
-  const auto period = static_cast<std::int64_t>(letters.size());
-  if (letters == letters_of_period(period, period))
-    out["global_attn_every_n_layers"] = period;
+  if (letters.rfind('f') == 0)
+    out[kPeriod] = letters.size();
   else
-    out["layer_types"] = layer_types_of(letters, config.n_encoder_layers);
+    state_layer_types(config, config.n_encoder_layers, out);
 }
 
 std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::string>& reasons) {

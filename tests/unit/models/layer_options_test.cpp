@@ -1,6 +1,8 @@
 // The choices that make the layers of later models (models/transformer_parts.h,
 // TransformerOptions::layer_fields), in all architectures that have such layers.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -90,6 +92,22 @@ const std::vector<Variant>& variants() {
          o.norm_kind = "rms_plus_one";
          o.norm = "post";
        }},
+      {"norms before and after the sublayer", [](auto& o) { o.norm = "sandwich"; }},
+      {"layers of Gemma 3",
+       [](auto& o) {
+         o.norm = "sandwich";
+         o.norm_kind = "rms_plus_one";
+         o.positions = "rotary";
+         o.n_kv_heads = 1;
+         o.d_head = 4;
+         o.qk_norm = true;
+         o.attention_bias = "qkv";
+         o.score_width = 7;
+         o.sliding_window = 2;
+         o.window_layers = "wf";
+         o.rope_local_base = 9;
+       },
+       "none"},
       {"in parallel", [](auto& o) { o.parallel_residual = "two_norms"; }},
       {"in parallel, one norm", [](auto& o) { o.parallel_residual = "one_norm"; }},
       {"in parallel, no norm",
@@ -334,10 +352,10 @@ BOOST_AUTO_TEST_CASE(what_excludes_each_other_is_refused) {
          o.positions = "learned";
          o.d_rotary = 2;
        }},
-      {"norm_kind = layer or rms",
+      {"score_width = 9 is of score_scale = 1/sqrt_d_head",
        [](auto& o) {
-         o.norm_kind = "rms_plus_one";
-         o.qk_norm = true;
+         o.score_scale = "1";
+         o.score_width = 9;
        }},
       {"window_layers is 'wx', wanted w or f for each layer, at most 2",
        [](auto& o) {
@@ -379,6 +397,11 @@ BOOST_AUTO_TEST_CASE(what_excludes_each_other_is_refused) {
        [](auto& o) {
          o.parallel_residual = "one_norm";
          o.norm = "post";
+       }},
+      {"parallel_residual = two_norms adds up",
+       [](auto& o) {
+         o.parallel_residual = "two_norms";
+         o.norm = "sandwich";
        }},
       {"wanted residual = true",
        [](auto& o) {
@@ -501,6 +524,31 @@ BOOST_AUTO_TEST_CASE(sublayers_in_parallel_read_the_same) {
     BOOST_TEST(model.parameters.contains("decoder/layer_0/feed_forward_norm/gamma") ==
                (std::string(norms) == "two_norms"));
   }
+}
+
+/// What is added is normalised, here with gamma = 1 and beta = 0.
+BOOST_AUTO_TEST_CASE(a_sandwich_adds_what_is_normalised) {
+  DecoderOnlyConfig config = decoder({"", [](auto& o) { o.norm = "sandwich"; }});
+  config.n_decoder_layers = 1;
+  const Drawn<double> model(config, 4);
+  Recording<double> recorder([](const std::string&) { return true; });
+  logits<double>(model, {}, kTarget, &recorder);
+  const auto of = [&](const char* name) { return recorder.at(concat("decoder/", name)).values; };
+  const auto input = of("embedded"), attention = of("layer_0/self_attention_post_norm/output"),
+             network = of("layer_0/feed_forward_post_norm/output"), output = of("layer_0/output");
+  for (std::size_t i = 0; i < output.size(); ++i)
+    BOOST_CHECK_SMALL(output[i] - (input[i] + attention[i] + network[i]), 1e-14);
+  const auto raw = of("layer_0/self_attention/output");
+  for (std::size_t first = 0; first < raw.size(); first += 6) {
+    const auto row = std::span(raw).subspan(first, 6);
+    double mean = 0, variance = 0;
+    for (const double x : row) mean += x / 6;
+    for (const double x : row) variance += (x - mean) * (x - mean) / 6;
+    for (std::size_t j = 0; j < 6; ++j)
+      BOOST_CHECK_SMALL(attention[first + j] - (row[j] - mean) / std::sqrt(variance + config.norm_epsilon),
+                        1e-12);
+  }
+  BOOST_TEST(model.parameters.contains("decoder/final_norm/gamma"));
 }
 
 BOOST_AUTO_TEST_CASE(positions_tell_orders_apart) {
