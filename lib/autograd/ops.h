@@ -79,7 +79,7 @@ struct AttentionOptions {
       0;                    ///< of keys and values, each for n_heads / n_kv_heads heads in a row; 0: n_heads
   double scale = 1;         ///< of the scores, 1 / sqrt(head_dim) in scaled dot-product attention
   bool causal = false;      ///< query i of a sentence attends to its keys 0 .. i + (n_keys - n_queries)
-  std::int64_t window = 0;  ///< a causal query sees only the last `window` of those keys; 0: all
+  std::int64_t window = 0;  ///< a query sees only keys less than this far from it; 0: all (kernels.h)
   Dropout drop;             ///< on the weights
   bool keep_weights = false, keep_scores = false, keep_bias = false;
 

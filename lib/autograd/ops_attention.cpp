@@ -177,7 +177,7 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
   // A step of a search: a sentence's queries are its hypotheses.
   if ((ahead.pairs || (ahead.transposed && queries.longest() <= kFewQueries)) && !weights && !scores &&
       !edit && !bias && attention_keeps_weights(queries.longest(), keys.longest()) &&
-      !tape.with_gradients() && !options.causal && !options.drop.active()) {
+      !tape.with_gradients() && !options.causal && options.window == 0 && !options.drop.active()) {
     const QueryHeads heads{options.n_heads, kv_heads, d_k, d_v};
     const auto scale = static_cast<T>(options.scale);
     const T* pairs = ahead.pairs ? ahead.pairs.value().data : nullptr;

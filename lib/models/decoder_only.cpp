@@ -10,7 +10,7 @@ DecoderOnlyConfig::DecoderOnlyConfig() {
 }
 
 void DecoderOnlyConfig::check() const {
-  check_options();
+  check_options(n_decoder_layers);
 }
 
 template <class T>

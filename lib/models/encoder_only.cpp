@@ -20,7 +20,8 @@ void EncoderOnlyConfig::classify(std::int64_t classes, const std::string& how) {
     pooling = how;
   else if (kPoolings(pooling) == Pooling::none)
     pooling = "first";
-  if (!had_head || pooling != was) pooler = kPoolings(pooling) == Pooling::first && !reads_images();
+  if (!had_head || pooling != was)
+    pooler = (kPoolings(pooling) == Pooling::first || pooler_norm) && !reads_images();
   n_classes = classes;
   problem_type = plain.problem_type;
   // These belong to other heads.
@@ -34,7 +35,7 @@ void EncoderOnlyConfig::classify(std::int64_t classes, const std::string& how) {
 }
 
 void EncoderOnlyConfig::check() const {
-  check_options();
+  check_options(n_encoder_layers);
   check_images();
   check_embeddings();
   check_classes();
@@ -57,13 +58,19 @@ void EncoderOnlyConfig::check_classes() const {
   if (n_classes == 1 && single) fail<UsageError>("n_classes is 1, wanted at least 2");
   if (n_classes == 0 && !single) fail<UsageError>("problem_type = ", problem_type, " requires classes");
   if (kPoolings(pooling) != Pooling::none) return;
-  if (n_classes == 0 || !single || pooler || reads_images())
+  if (n_classes == 0 || !single || (pooler && !pooler_norm) || reads_images())
     fail<UsageError>(
         "pooling = none classifies each token, of models of other programs: wanted classes, problem_type = "
-        "single_label, pooler = false and words, not images");
+        "single_label, pooler = false or pooler_norm = true, and words, not images");
 }
 
 void EncoderOnlyConfig::check_embeddings() const {
+  if (!first_norm &&
+      (kNorms(norm) != Norm::pre || kParallelResiduals(parallel_residual) != ParallelResidual::no))
+    fail<UsageError>(
+        "first_norm = false leaves out the norm of the first sublayer: wanted norm = pre and "
+        "parallel_residual = "
+        "no");
   if (embedding_width == 0) return;
   const bool has_words = n_classes == 0 && masked_words;
   if (reads_images() || positions != "learned" || embedding_scale != "1" || (has_words && !word_transform))
@@ -100,12 +107,14 @@ std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config) {
   auto stack = StackSettings::encoder(config, config.n_encoder_layers, config.source_vocab_size, table);
   stack.n_token_types = config.n_token_types;
   stack.embedding_width = config.embedding_width;
+  stack.first_norm = config.first_norm;
   stack.positions.d_model = config.table_width();
   declare_stack(p, stack);
   model->encoder = std::make_unique<TransformerEncoder<T>>(stack);
-  model->pooler = kActivations(config.pooler_activation);
+  model->pooler = {kActivations(config.pooler_activation), config.head_bias,
+                   config.pooler_norm ? std::optional(stack.norms) : std::nullopt};
   if (config.n_classes == 0) {
-    if (config.pooler) declare_pooler(p, config.d_model);
+    if (config.pooler) model->pooler.declare(p, config.d_model);
     if (!config.masked_words) {
       model->sentences = {.pooling = kPoolings(config.pooling),
                           .normalised = config.normalised,
@@ -116,7 +125,7 @@ std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config) {
     }
     model->words = declare_words(p, Tied::all, table, config, config.source_vocab_size, "masked_word");
     if (config.word_transform) {
-      model->words->transform = {"masked_word", stack.feed_forward.activation, stack.norms};
+      model->words->transform = {"masked_word", stack.feed_forward.activation, stack.norms, config.head_bias};
       model->words->transform->declare(p, config.d_model, config.table_width());
     }
     return model;

@@ -2,11 +2,11 @@
 // models/transformer_parts.h with learned positions, trained to fill in masked words (a words head tied to
 // the embeddings), or to classify sentences (models/heads.h). Parameters: encoder/embedding/weight [V, d];
 // optionally encoder/token_types/weight [n_token_types, d]; those of the stack; optionally masked_word/bias
-// [V], masked_word/inner and masked_word/norm (WordTransform), encoder/pooler, sentences/dense
-// (SentenceVectors); those of the classes head, if any. With embedding_width e (ELECTRA) the tables of words,
-// positions and types have e columns, and encoder/embedding_projection {weight [e, d], bias} follows their
-// norm. A model of images (models/image_patches.h) or image features has no words: source_vocab_size is 1 and
-// there is no embedding table.
+// [V], masked_word/inner and masked_word/norm (WordTransform), encoder/pooler and encoder/pooler_norm
+// (Pooler), sentences/dense (SentenceVectors); those of the classes head, if any. With embedding_width e
+// (ELECTRA) the tables of words, positions and types have e columns, and encoder/embedding_projection
+// {weight [e, d], bias} follows their norm. A model of images (models/image_patches.h) or image features has
+// no words: source_vocab_size is 1 and there is no embedding table.
 #pragma once
 
 #include <memory>
@@ -38,6 +38,9 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
   double classifier_dropout = 0;
   bool pooler_dropout = false;
   std::int64_t embedding_width = 0;
+  bool pooler_norm = false;
+  bool head_bias = true;
+  bool first_norm = true;
 
   EncoderOnlyConfig();
 
@@ -70,10 +73,16 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
     optional("dense_activation", self.dense_activation, "activation of that layer", kDenseActivations);
     optional("pooler_activation", self.pooler_activation,
              "activation of the pooler; relu: as in DistilBERT, gelu: ELECTRA",
-             std::vector<std::string>{"tanh", "relu", "gelu"});
+             std::vector<std::string>{"tanh", "relu", "gelu", "gelu_tanh", "silu"});
     optional("embedding_width", self.embedding_width,
              "width of the embeddings before a linear layer to d_model, as in ELECTRA; 0: d_model, no layer",
              between(0, 65'536));
+    optional("pooler_norm", self.pooler_norm, "a norm after the pooler, as in ModernBERT");
+    optional("head_bias", self.head_bias, "bias in the layer before the output scores, and in the pooler");
+    optional(
+        "first_norm", self.first_norm,
+        "with norm = pre: a norm before the first sublayer; false: it reads the embeddings as they are, as "
+        "in ModernBERT");
     auto of_training = [&](const char* name, auto& value, const char* help, auto... valid) {
       auto& added = field(name, value, help, valid...);
       added.optional = added.of_training = true;
@@ -94,7 +103,8 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
   double head_dropout() const { return classifier_dropout < 0 ? dropout : classifier_dropout; }
   /// Makes it the config of a classifier of sentences or images with the same encoder and these classes.
   /// `how`: the pooling; "": unchanged, or as in BERT if it classified each token. If there was no such head,
-  /// or `how` changes the pooling, the first state of a sentence gets a pooler.
+  /// or `how` changes the pooling, the first state of a sentence gets a pooler, and with pooler_norm so does what
+  /// else is pooled.
   void classify(std::int64_t classes, const std::string& how = {});
   /// Throws UsageError naming the field and its valid values.
   void check() const;

@@ -32,28 +32,30 @@ Var<T> read_states(Pass<T>& pass, const WordsHead& head, Var<T> states) {
 template <class T>
 void WordTransform::declare(ParameterSet<T>& parameters, std::int64_t d, std::int64_t e) const {
   parameters.add(scope + "/inner/weight", {d, e}, Init::xavier(d, e));
-  parameters.add(scope + "/inner/bias", {e}, Init::zeros());
+  if (bias) parameters.add(scope + "/inner/bias", {e}, Init::zeros());
   add_norm(parameters, scope + "/norm", e, norm.kind);
 }
 
 template <class T>
 Var<T> WordTransform::operator()(Pass<T>& pass, Var<T> states) const {
   const Scope<T> at = Scope<T>(pass) / scope;
-  return normalise(at / "norm",
-                   linear(states, at.parameter("inner/weight"), at.parameter("inner/bias"), activation),
-                   norm);
+  const Var<T> b = bias ? at.parameter("inner/bias") : Var<T>();
+  return normalise(at / "norm", linear(states, at.parameter("inner/weight"), b, activation), norm);
 }
 
 template <class T>
-void declare_pooler(ParameterSet<T>& parameters, std::int64_t d) {
+void Pooler::declare(ParameterSet<T>& parameters, std::int64_t d) const {
   parameters.add("encoder/pooler/weight", {d, d}, Init::xavier(d, d));
-  parameters.add("encoder/pooler/bias", {d}, Init::zeros());
+  if (bias) parameters.add("encoder/pooler/bias", {d}, Init::zeros());
+  if (norm) add_norm(parameters, "encoder/pooler_norm", d, norm->kind);
 }
 
 template <class T>
-Var<T> pooler_of(Pass<T>& pass, Var<T> v, Activation f) {
-  const Scope<T> scope = Scope<T>(pass) / "encoder" / "pooler";
-  return linear(v, scope.parameter("weight"), scope.parameter("bias"), f);
+Var<T> Pooler::operator()(Pass<T>& pass, Var<T> v) const {
+  const Scope<T> encoder = Scope<T>(pass) / "encoder";
+  const Var<T> b = bias ? encoder.parameter("pooler/bias") : Var<T>();
+  v = linear(v, encoder.parameter("pooler/weight"), b, activation);
+  return norm ? normalise(encoder / "pooler_norm", v, *norm) : v;
 }
 
 template <class T>
@@ -102,7 +104,7 @@ void SentenceVectors::declare(ParameterSet<T>& parameters, std::int64_t d) const
 template <class T>
 std::vector<T> SentenceVectors::of(Pass<T>& pass, Var<T> states, const Packing& rows) const {
   Var<T> v = pooling == Pooling::first ? first_states(states, rows) : sentence_means(states, rows);
-  if (pooler) v = pooler_of(pass, v, *pooler);
+  if (pooler) v = (*pooler)(pass, v);
   if (dense_width > 0) {
     const Scope<T> dense = Scope<T>(pass) / "sentences" / "dense";
     v = linear(v, dense.parameter("weight"), dense.parameter("bias"), dense_activation);
@@ -121,7 +123,7 @@ template <class T>
 void ClassesHead::declare(ParameterSet<T>& parameters, std::int64_t d, std::int64_t classes) const {
   parameters.add("classes/weight", {d, classes}, Init::xavier(d, classes));
   parameters.add("classes/bias", {classes}, Init::zeros());
-  if (pooler) declare_pooler(parameters, d);
+  if (pooler) pooler->declare(parameters, d);
   if (pooling == Pooling::attention) add_pooling(parameters, attention, d);
 }
 
@@ -139,12 +141,9 @@ Var<T> ClassesHead::pooled(Pass<T>& pass, Var<T> states, const Packing& rows) co
 template <class T>
 Var<T> ClassesHead::logits(Pass<T>& pass, Var<T> states, const Packing& rows) const {
   const Scope<T> scope = Scope<T>(pass) / "classes";
-  Var<T> v = states;
-  if (!of_tokens()) {
-    v = pooled(pass, states, rows);
-    if (pooler) v = pooler_of(pass, drop_out(v, scope.dropout(pooler_dropout)), *pooler);
-    v = scope.name_sentences("pooled", v);
-  }
+  Var<T> v = of_tokens() ? states : pooled(pass, states, rows);
+  if (pooler) v = (*pooler)(pass, drop_out(v, scope.dropout(pooler_dropout)));
+  if (!of_tokens()) v = scope.name_sentences("pooled", v);
   return linear(drop_out(v, scope.dropout(dropout)), scope.parameter("weight"), scope.parameter("bias"));
 }
 
@@ -156,10 +155,10 @@ Var<T> ClassesHead::logits(Pass<T>& pass, Var<T> states, const Packing& rows) co
   template CrossEntropySums WordsHead::consistent_loss(Pass<T>&, Var<T>, std::span<const std::int32_t>, \
                                                        double, double, T) const;                        \
   template void WordTransform::declare(ParameterSet<T>&, std::int64_t, std::int64_t) const;             \
-  template void declare_pooler(ParameterSet<T>&, std::int64_t);                                         \
+  template void Pooler::declare(ParameterSet<T>&, std::int64_t) const;                                  \
   template void SentenceVectors::declare(ParameterSet<T>&, std::int64_t) const;                         \
   template std::vector<T> SentenceVectors::of(Pass<T>&, Var<T>, const Packing&) const;                  \
-  template Var<T> pooler_of(Pass<T>&, Var<T>, Activation);                                              \
+  template Var<T> Pooler::operator()(Pass<T>&, Var<T>) const;                                           \
   template Var<T> first_states(Var<T>, const Packing&);                                                 \
   template void ClassesHead::declare(ParameterSet<T>&, std::int64_t, std::int64_t) const;               \
   template Var<T> ClassesHead::logits(Pass<T>&, Var<T>, const Packing&) const;

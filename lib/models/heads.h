@@ -22,6 +22,7 @@ struct WordTransform {
   std::string scope;
   Activation activation = Activation::gelu;
   NormSettings norm;
+  bool bias = true;
 
   template <class T>
   void declare(ParameterSet<T>& parameters, std::int64_t d, std::int64_t e) const;
@@ -64,15 +65,29 @@ inline const Choice<Pooling> kPoolings{"pooling", {"first", "mean", "attention",
 enum class ProblemType { single_label, multi_label, regression };
 inline const Choice<ProblemType> kProblemTypes{"problem_type", {"single_label", "multi_label", "regression"}};
 
+/// A layer that a pooled vector v passes: f(v W + b), where f is tanh in BERT and ReLU in DistilBERT, or
+/// LayerNorm(f(v W + b)), as in ModernBERT. Parameters: encoder/pooler/{weight [d, d], bias},
+/// encoder/pooler_norm/{gamma, beta}.
+struct Pooler {
+  Activation activation = Activation::tanh;
+  bool bias = true;
+  std::optional<NormSettings> norm{};
+
+  bool operator==(const Pooler&) const = default;
+  template <class T>
+  void declare(ParameterSet<T>& parameters, std::int64_t d) const;
+  /// v [n, d] -> [n, d].
+  template <class T>
+  Var<T> operator()(Pass<T>& pass, Var<T> v) const;
+};
+
 /// Classification of whole sentences: pooled states [sentences, d] W + b -> [sentences, classes]; without
 /// pooling, of each token. Pooling by attention is that of nn/attention/pooling.h. Parameters: classes/weight
-/// [d, classes], classes/bias; those of the attention. With a pooler the classified vector is f(v W + b),
-/// where f is tanh in BERT and ReLU in DistilBERT, with the parameters encoder/pooler/{weight [d, d], bias}.
-/// Named values: those of the attention; classes/pooled, the classified vector before dropout, one row per
-/// sentence (none without pooling).
+/// [d, classes], classes/bias; those of the attention and the pooler. Named values: those of the attention;
+/// classes/pooled, the classified vector before dropout, one row per sentence (none without pooling).
 struct ClassesHead {
   Pooling pooling = Pooling::mean;
-  std::optional<Activation> pooler{};           ///< f; none: no pooler
+  std::optional<Pooler> pooler{};
   std::string attention = "classes/attention";  ///< its scope
   ProblemType problem = ProblemType::single_label;
   double dropout = 0;         ///< on the classified vector
@@ -99,10 +114,10 @@ struct ClassesHead {
 /// f(v W + b), sentence-transformers' Dense, with the parameters sentences/dense/{weight [d, dense_width],
 /// bias}.
 struct SentenceVectors {
-  Pooling pooling = Pooling::mean;     ///< mean or first
-  bool normalised = false;             ///< to length 1
-  std::optional<Activation> pooler{};  ///< applied by encoder/pooler
-  std::int64_t dense_width = 0;        ///< 0: no such layer
+  Pooling pooling = Pooling::mean;  ///< mean or first
+  bool normalised = false;          ///< to length 1
+  std::optional<Pooler> pooler{};
+  std::int64_t dense_width = 0;  ///< 0: no such layer
   Activation dense_activation = Activation::tanh;
 
   template <class T>
@@ -114,12 +129,6 @@ struct SentenceVectors {
   std::vector<T> of(Pass<T>& pass, Var<T> states, const Packing& rows) const;
 };
 
-/// Declares encoder/pooler.
-template <class T>
-void declare_pooler(ParameterSet<T>& parameters, std::int64_t d);
-/// Applies encoder/pooler: f(v W + b), v [sentences, d] -> [sentences, d].
-template <class T>
-Var<T> pooler_of(Pass<T>& pass, Var<T> v, Activation f);
 /// The first state of each sentence [sentences, d].
 template <class T>
 Var<T> first_states(Var<T> states, const Packing& rows);

@@ -37,7 +37,7 @@ struct Model {
   std::int64_t n_classes = 0;
   std::optional<ImagePatches> images;         ///< an encoder that reads images instead of words
   std::optional<SentenceVectors> sentences;   ///< from the encoder's states
-  Activation pooler = Activation::tanh;       ///< f of encoder/pooler, if there is that layer
+  Pooler pooler;                              ///< if there is encoder/pooler
   SpecialIds source_special, target_special;  ///< of the vocabularies
   /// For a decoder alone: it reads /tokens as given, as in GPT-2. Otherwise /tokens are its output, with eos,
   /// and it reads bos and all but the last (text::Tokenizer::ends_sentences).

@@ -1,12 +1,14 @@
 #include "models/transformer.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "models/config_json.h"
 
 namespace heed {
 
 void TransformerConfig::check() const {
-  check_options();
+  check_options(std::max(n_encoder_layers, n_decoder_layers));
   if (kTied(tied) == Tied::all && source_vocab_size != target_vocab_size) {
     fail<UsageError>("tied = all needs one vocabulary for both sides; there are ", source_vocab_size,
                      " source and ", target_vocab_size,

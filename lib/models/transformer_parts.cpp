@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "autograd/ops.h"
 #include "base/error.h"
@@ -12,20 +13,30 @@
 
 namespace heed {
 
-void TransformerOptions::check_options() const {
+void TransformerOptions::check_options(std::int64_t n_layers) const {
   if (d_head == 0 && d_model % n_heads)
     fail<UsageError>("d_model = ", d_model, " is not a multiple of n_heads = ", n_heads);
   if (n_kv_heads > 0 && n_heads % n_kv_heads)
     fail<UsageError>("n_heads = ", n_heads, " is not a multiple of n_kv_heads = ", n_kv_heads);
   check_positions(d_model, head_width());
   if (kParallelResiduals(parallel_residual) != ParallelResidual::no &&
-      (!residual || kNorms(norm) == Norm::post))
+      (!residual || kNorms(norm) == Norm::post || kNorms(norm) == Norm::sandwich))
     fail<UsageError>(
         "parallel_residual = ", parallel_residual,
         " adds up sublayers that read the same states: wanted residual = true and norm = pre or none");
-  if (qk_norm && kNormKinds(norm_kind) == NormKind::rms_plus_one)
-    fail<UsageError>("qk_norm = true has norms with factor gamma, and norm_kind = ", norm_kind,
-                     " has 1 + gamma: wanted qk_norm = false, or norm_kind = layer or rms");
+  if (score_width > 0 && kScoreScales(score_scale) == ScoreScale::one)
+    fail<UsageError>("score_width = ", score_width, " is of score_scale = 1/sqrt_d_head, and it is ",
+                     score_scale);
+  if (window_layers.empty() || window_layers.find_first_not_of("wf") != std::string::npos ||
+      std::cmp_greater(window_layers.size(), n_layers)) {
+    fail<UsageError>("window_layers is '", escaped(window_layers),
+                     "', wanted w or f for each layer, at most ", n_layers, " of them");
+  }
+  if (window_layers.find('w') == std::string::npos)
+    fail<UsageError>("window_layers = ", window_layers, " leaves no layer the sliding window: wanted a w");
+  if (sliding_window == 0 && (window_layers != "w" || rope_local_base > 0))
+    fail<UsageError>(window_layers != "w" ? "window_layers" : "rope_local_base",
+                     " is of layers with a sliding window, and sliding_window = 0 is none");
   if (embedding_dropout < 0 && embedding_dropout != -1)
     fail<UsageError>("embedding_dropout is ", embedding_dropout, ", wanted -1, or ", to_string(share()));
 }
@@ -41,16 +52,20 @@ StackSettings settings_of(const TransformerOptions& o) {
   s.heads.dropout = o.attention_dropout;
   s.heads.n_kv_heads = o.n_kv_heads;
   s.heads.d_head = o.d_head;
-  s.heads.qk_norm = o.qk_norm;
-  s.heads.norm_epsilon = o.norm_epsilon;
+  s.norms = {kNormKinds(o.norm_kind), o.norm_epsilon};
+  if (o.qk_norm) {
+    s.heads.qk_norm = s.norms;
+    if (s.norms.centres()) s.heads.qk_norm->kind = NormKind::rms;
+  }
   s.heads.scaled = kScoreScales(o.score_scale) == ScoreScale::by_sqrt_d_head;
+  s.heads.score_width = o.score_width;
   s.heads.bias = kAttentionBiases(o.attention_bias);
   s.heads.window = o.sliding_window;
+  s.window_layers = o.window_layers;
   s.feed_forward = {kActivations(o.activation), o.gated, o.feed_forward_bias, o.activation_dropout};
   s.norm = kNorms(o.norm);
-  s.norms = {kNormKinds(o.norm_kind), o.norm_epsilon};
   const FinalNorm final_norm = kFinalNorms(o.final_norm);
-  s.final_norm = final_norm == FinalNorm::yes || (final_norm == FinalNorm::by_norm && s.norm == Norm::pre);
+  s.final_norm = final_norm == FinalNorm::yes || (final_norm == FinalNorm::by_norm && norms_input(s.norm));
   s.embedding_norm = o.embedding_norm;
   s.embedding_scale = kEmbeddingScales(o.embedding_scale) == EmbeddingScale::one
                           ? 1
@@ -69,14 +84,15 @@ PartSizes sizes_of(const StackSettings& s) {
           s.heads.n_heads, {d_head, d_head}, !s.recurrent, s.heads.n_kv_heads};
 }
 
-/// A sublayer and the norm beside it.
+/// A sublayer, the norm beside it, and that of its output in a sandwich.
 struct Sublayer {
-  std::string_view name, norm;
+  std::string_view name, norm, post_norm;
+  bool begins_with_norm = true;  ///< if norms_input
 };
-constexpr Sublayer kRecurrence{"recurrence", "recurrence_norm"},
-    kSelfAttention{"self_attention", "self_attention_norm"},
-    kCrossAttention{"cross_attention", "cross_attention_norm"},
-    kFeedForward{"feed_forward", "feed_forward_norm"};
+constexpr Sublayer kRecurrence{"recurrence", "recurrence_norm", "recurrence_post_norm"},
+    kSelfAttention{"self_attention", "self_attention_norm", "self_attention_post_norm"},
+    kCrossAttention{"cross_attention", "cross_attention_norm", "cross_attention_post_norm"},
+    kFeedForward{"feed_forward", "feed_forward_norm", "feed_forward_post_norm"};
 
 /// The input of a layer, which its sublayers read in parallel: as it is, and normalised if they share a norm.
 template <class T>
@@ -88,6 +104,7 @@ struct ParallelInput {
 /// output, section 5.4):
 ///   post-norm    LayerNorm(x + Dropout(sublayer(x)))
 ///   pre-norm     x + Dropout(sublayer(LayerNorm(x)))
+///   sandwich     x + Dropout(LayerNorm(sublayer(LayerNorm(x))))
 ///   norm = none  x + Dropout(sublayer(x))
 /// each without its x + when there is no residual. In parallel, the sublayer reads what `parallel` says in place
 /// of x. `compute` maps a Var [rows, d] to a Var [rows, d] under the scope layer/<name>.
@@ -110,17 +127,21 @@ Var<T> residual(const Scope<T>& layer, const Sublayer& sublayer, Var<T> x, const
     return norm.name("output", normalise(norm, added, settings.norms), rows);
   }
   if (!parallel.states || settings.parallel == ParallelResidual::no) parallel = {x, {}};
-  Var<T> input = settings.norm == Norm::pre ? parallel.normed : parallel.states;
+  Var<T> input = norms_input(settings.norm) && sublayer.begins_with_norm ? parallel.normed : parallel.states;
   if (!input) input = norm.name("output", normalise(norm, parallel.states, settings.norms), rows);
   if (settings.parallel == ParallelResidual::one_norm) parallel.normed = input;
   Var<T> output = compute(layer / sublayer.name, input);
+  if (settings.norm == Norm::sandwich) {
+    const Scope<T> post = layer / sublayer.post_norm;
+    output = post.name("output", normalise(post, output, settings.norms), rows);
+  }
   return norm.name("sum", sum(output), rows);
 }
 
 /// The input of a layer's attentions besides the states.
 template <class T>
 struct LayerInput {
-  AttentionPositions<T> positions;
+  LayerPositions<T> positions;
   Past<T> past;                     ///< the state's, of a decoder that keeps it
   const Packing* groups = nullptr;  ///< of cross-attention; null: none
   const Packing* memory_rows = nullptr;
@@ -132,19 +153,26 @@ struct LayerInput {
 /// Section 3.1: self-attention (or a recurrence), in a decoder attention over the encoder's output, and the
 /// feed-forward network. [rows, d] -> [rows, d].
 template <class T>
-Var<T> transformer_layer(const Scope<T>& layer, Var<T> x, const Packing& rows, const StackSettings& settings,
-                         const LayerInput<T>& input) {
+Var<T> transformer_layer(const Scope<T>& stack, std::int64_t index, Var<T> x, const Packing& rows,
+                         const StackSettings& settings, const LayerInput<T>& input) {
+  const Scope<T> layer = layer_scope(stack, index);
+  const bool is_local = settings.has_window(index);
+  HeadConfig heads = settings.heads;
+  if (!is_local) heads.window = 0;
   ParallelInput<T> parallel;
   const auto add = [&](const Sublayer& sublayer, const auto& compute) {
     x = residual(layer, sublayer, x, rows, settings, parallel, compute);
   };
-  add(settings.recurrent ? kRecurrence : kSelfAttention, [&](const Scope<T>& scope, Var<T> y) {
+  Sublayer first = settings.recurrent ? kRecurrence : kSelfAttention;
+  first.begins_with_norm = index > 0 || settings.first_norm;
+  add(first, [&](const Scope<T>& scope, Var<T> y) {
     if (settings.recurrent) return simple_recurrence(scope, y, rows, *input.cell);
-    return self_attention(scope, y, rows, settings.causal, settings.heads, input.positions, input.past);
+    return self_attention(scope, y, rows, settings.causal, heads,
+                          is_local ? input.positions.local : input.positions.global, input.past);
   });
   if (input.groups) {
     add(kCrossAttention, [&](const Scope<T>& scope, Var<T> y) {
-      return cross_attention(scope, y, rows, *input.groups, input.memory, *input.memory_rows, settings.heads);
+      return cross_attention(scope, y, rows, *input.groups, input.memory, *input.memory_rows, heads);
     });
   }
   add(kFeedForward,
@@ -208,9 +236,6 @@ WordsHead declare_words(ParameterSet<T>& parameters, Tied tied, const std::strin
 template <class T>
 void declare_stack(ParameterSet<T>& parameters, const StackSettings& s) {
   auto norm = [&](const std::string& scope) { add_norm(parameters, scope, s.d_model, s.norms.kind); };
-  auto layer_norm = [&](const std::string& scope, bool is_first = false) {
-    if (s.norm != Norm::none && (is_first || s.parallel != ParallelResidual::one_norm)) norm(scope);
-  };
   add_positions(parameters, s.name, s.positions);
   const std::int64_t width = s.embedding_width > 0 ? s.embedding_width : s.d_model;
   if (s.n_token_types > 0) declare_table(parameters, s.name + "/token_types/weight", s.n_token_types, width);
@@ -222,17 +247,23 @@ void declare_stack(ParameterSet<T>& parameters, const StackSettings& s) {
   }
   for (std::int64_t i = 0; i < s.n_layers; ++i) {
     const auto in_layer = [&](std::string_view name) { return concat(s.name, "/layer_", i, "/", name); };
+    const auto norms = [&](const Sublayer& sublayer, bool is_first = false) {
+      const bool begins_bare = is_first && i == 0 && !s.first_norm;
+      if (s.norm != Norm::none && !begins_bare && (is_first || s.parallel != ParallelResidual::one_norm))
+        norm(in_layer(sublayer.norm));
+      if (s.norm == Norm::sandwich) norm(in_layer(sublayer.post_norm));
+    };
     if (s.recurrent)
       add_simple_recurrence(parameters, in_layer(kRecurrence.name), s.d_model);
     else
       add_self_attention(parameters, in_layer(kSelfAttention.name), s.d_model, s.heads);
-    layer_norm(in_layer(s.recurrent ? kRecurrence.norm : kSelfAttention.norm), true);
+    norms(s.recurrent ? kRecurrence : kSelfAttention, true);
     if (s.reads_memory) {
       add_cross_attention(parameters, in_layer(kCrossAttention.name), s.d_model, s.heads);
-      layer_norm(in_layer(kCrossAttention.norm));
+      norms(kCrossAttention);
     }
     add_feed_forward(parameters, in_layer(kFeedForward.name), s.d_model, s.d_ff, s.feed_forward);
-    layer_norm(in_layer(kFeedForward.norm));
+    norms(kFeedForward);
   }
   if (s.final_norm) norm(s.name + "/final_norm");
 }
@@ -346,7 +377,7 @@ Encoded<T> TransformerEncoder<T>::encode(Pass<T>& pass, const Encoded<T>& input,
   Var<T> x = input.states;
   const SharedMemory<T> memory(pass);
   for (std::int64_t i = first; i < last; ++i)
-    x = memory.keep_only(transformer_layer(layer_scope(encoder, i), x, *input.rows, s, layer));
+    x = memory.keep_only(transformer_layer(encoder, i, x, *input.rows, s, layer));
   if (last == s.n_layers) x = stack_.finish(pass, x, *input.rows);
   return {x, input.rows, {}};
 }
@@ -411,7 +442,7 @@ Decoded<T> TransformerDecoder<T>::read(Pass<T>& pass, DecoderState<T>& state, Va
       const Var<T>* kept = &state.memory[kKeptOfLayer * layer];
       input.memory = {kept[0], kept[1], {kept[2], kept[3]}};
     }
-    x = transformer_layer(layer_scope(decoder, i), x, rows, s, input);
+    x = transformer_layer(decoder, i, x, rows, s, input);
     if (!s.recurrent) x = memory.keep_only(x);  // otherwise the cell's new state is needed as well
   }
   return {finish(pass, x, rows), {}};

@@ -1,18 +1,20 @@
 // The two stacks of the Transformer (Vaswani, Shazeer, Parmar, Uszkoreit, Jones, Gomez, Kaiser, Polosukhin:
 // Attention is all you need, 2017), as parts of a model: a pair has both, GPT-like models the decoder,
 // BERT-like ones the encoder. Post-norm, LayerNorm(x + Sublayer(x)), as in the paper; optionally pre-norm, x
-// + Sublayer(LayerNorm(x)) with a final norm, or in parallel, x + Attention(LayerNorm(x)) +
-// FeedForward(LayerNorm(x)) (Wang, Komatsuzaki: GPT-J-6B, 2021). For ablations the norm or the residual x +
-// can be omitted. Further options give the layers of later models: BERT, MPNet, BART, T5, GPT-2, GPT-NeoX,
-// Phi, Llama, Qwen, Gemma. Notation: d = d_model, rows = packed tokens.
+// + Sublayer(LayerNorm(x)) with a final norm, both, x + LayerNorm(Sublayer(LayerNorm(x))), likewise (sandwich;
+// Ding et al.: CogView, 2021), or in parallel, x + Attention(LayerNorm(x)) + FeedForward(LayerNorm(x)) (Wang,
+// Komatsuzaki: GPT-J-6B, 2021). For ablations the norm or the residual x + can be omitted. Further options give
+// the layers of later models: BERT, MPNet, BART, T5, GPT-2, GPT-NeoX, Phi, Llama, Qwen, Gemma. Notation: d =
+// d_model, rows = packed tokens.
 //
 // Parameters of a stack <s>: <s>/embedding/weight [V, d], or embedding/weight of both sides; those of
 // positions (nn/positional_encoding.h); optionally <s>/embedding_norm, <s>/embedding_projection;
 // <s>/layer_<i>/{self_attention, self_attention_norm, feed_forward, feed_forward_norm}; in a decoder that
 // reads a memory also cross_attention, cross_attention_norm; optionally, in place of a decoder's
-// self_attention, recurrence (nn/simple_recurrence.h) and recurrence_norm; no norms if norm = none, and
-// only the first in a layer if parallel_residual = one_norm; <s>/final_norm for pre-norm, or by final_norm.
-// A norm has gamma [d] and, if norm_kind = layer, beta [d].
+// self_attention, recurrence (nn/simple_recurrence.h) and recurrence_norm; no norms if norm = none,
+// only the first in a layer if parallel_residual = one_norm, and if norm = sandwich of each sublayer a second
+// one, self_attention_post_norm, ...; <s>/final_norm for pre-norm and sandwich, or by final_norm.
+// A norm has gamma [d] and, if norm_kind = layer, beta [d]. Without first_norm layer 0 begins without one.
 // Named values: <s>/embedded, those of the layers under the parameters' paths
 // (nn/attention/multi_head_attention.h, nn/feed_forward.h; of a norm sum and output), <s>/layer_<i>/output,
 // <s>/output.
@@ -32,8 +34,12 @@
 
 namespace heed {
 
-enum class Norm { post, pre, none };
-inline const Choice<Norm> kNorms{"norm", {"post", "pre", "none"}};
+enum class Norm { post, pre, none, sandwich };
+inline const Choice<Norm> kNorms{"norm", {"post", "pre", "none", "sandwich"}};
+/// Whether a sublayer reads its input through a norm.
+constexpr bool norms_input(Norm norm) {
+  return norm == Norm::pre || norm == Norm::sandwich;
+}
 /// Whether all sublayers of a layer read its input, rather than each the sum so far, and whether each has a
 /// norm of its own for it.
 enum class ParallelResidual { no, two_norms, one_norm };
@@ -42,7 +48,7 @@ inline const Choice<ParallelResidual> kParallelResiduals{"parallel_residual",
 /// Which embedding tables and output matrices are shared.
 enum class Tied { all, decoder, none };
 inline const Choice<Tied> kTied{"tied", {"all", "decoder", "none"}};
-/// Whether a stack ends in a norm; by_norm: if its sublayers begin with one (norm = pre).
+/// Whether a stack ends in a norm; by_norm: if its sublayers begin with one (norms_input).
 enum class FinalNorm { by_norm, yes, no };
 inline const Choice<FinalNorm> kFinalNorms{"final_norm", {"by_norm", "yes", "no"}};
 /// The factor of the embeddings.
@@ -78,8 +84,10 @@ struct TransformerOptions : PositionOptions {
   std::int64_t n_kv_heads = 0;
   bool qk_norm = false;
   std::string score_scale = "1/sqrt_d_head";
+  std::int64_t score_width = 0;
   std::string attention_bias = "all";
   std::int64_t sliding_window = 0;
+  std::string window_layers = "w";
   bool output_bias = false;
   double logit_scale = 1;
 
@@ -93,8 +101,11 @@ struct TransformerOptions : PositionOptions {
     field("n_heads", self.n_heads, "attention heads; must divide d_model, unless d_head is given",
           up_to(65'536));
     field("max_length", self.max_length, "longest sentence in tokens", up_to(1'000'000));
-    field("norm", self.norm, "layer normalisation after each sublayer (as in the paper), before it, or none",
-          kNorms.words);
+    field(
+        "norm", self.norm,
+        "layer normalisation after each sublayer (as in the paper), before it, none, or before it and on its "
+        "output (sandwich)",
+        kNorms.words);
     field("residual", self.residual, "add each sublayer's input to its output");
     position_scheme(self, field);
   }
@@ -109,8 +120,8 @@ struct TransformerOptions : PositionOptions {
     optional("norm_kind", self.norm_kind,
              "normalise by mean and variance, or by root mean square, with factor gamma or 1 + gamma",
              kNormKinds.words);
-    optional("final_norm", self.final_norm, "norm after the last layer; by_norm: when norm is pre",
-             kFinalNorms.words);
+    optional("final_norm", self.final_norm,
+             "norm after the last layer; by_norm: when norm is pre or sandwich", kFinalNorms.words);
     optional("parallel_residual", self.parallel_residual,
              "all sublayers of a layer read its input, each through a norm of its own (GPT-NeoX) or all "
              "through one (Phi), and their outputs are added",
@@ -122,10 +133,17 @@ struct TransformerOptions : PositionOptions {
              "key-value heads, each shared by a group of query heads; 0: n_heads", between(0, 65'536));
     optional("qk_norm", self.qk_norm, "divide queries and keys by their root mean square, head by head");
     optional("score_scale", self.score_scale, "factor of the attention scores", kScoreScales.words);
+    optional("score_width", self.score_width,
+             "width in place of d_head in the factor of the scores; 0: d_head", between(0, 65'536));
     optional("attention_bias", self.attention_bias, "attention projections with biases",
              kAttentionBiases.words);
-    optional("sliding_window", self.sliding_window,
-             "number of last positions that causal self-attention sees; 0: all", between(0, 1'000'000));
+    optional(
+        "sliding_window", self.sliding_window,
+        "self-attention sees only positions less than this far away, in a decoder the last so many; 0: all",
+        between(0, 1'000'000));
+    optional("window_layers", self.window_layers,
+             "for each layer w, if it has the sliding window, or f, if it sees all positions; repeated from "
+             "the first on: wwwwwf");
     position_settings(self, optional);
     optional("output_bias", self.output_bias, "add a bias to the output scores");
     optional("logit_scale", self.logit_scale, "factor of the output scores, before the bias", above(0));
@@ -142,8 +160,8 @@ struct TransformerOptions : PositionOptions {
         .of_training = true;
     field("norm_epsilon", self.norm_epsilon, "epsilon inside the root of layer normalisation", at_least(0));
   }
-  /// Throws UsageError naming the field and its valid values.
-  void check_options() const;
+  /// Throws UsageError naming the field and its valid values. `n_layers`: of the larger stack.
+  void check_options(std::int64_t n_layers) const;
 };
 
 /// The settings of a stack, parsed.
@@ -151,7 +169,8 @@ struct StackSettings {
   std::string name;             ///< its scope: "encoder" or "decoder"
   std::string embedding_table;  ///< path of the parameter
   std::int64_t vocab_size = 0, n_layers = 0, d_model = 0, d_ff = 0, max_length = 0;
-  HeadConfig heads;
+  HeadConfig heads;           ///< of all layers, but for the window, which some may not have
+  std::string window_layers;  ///< has_window()
   FeedForwardSettings feed_forward;
   bool causal = false;        ///< self-attention sees only the past
   bool reads_memory = false;  ///< has cross-attention
@@ -160,6 +179,7 @@ struct StackSettings {
   Norm norm = Norm::post;
   NormSettings norms;
   bool final_norm = false, embedding_norm = false;
+  bool first_norm = true;  ///< with norm = pre: the first sublayer begins with one, too
   ParallelResidual parallel = ParallelResidual::no;
   bool residual = true;
   double embedding_scale = 1;
@@ -173,6 +193,10 @@ struct StackSettings {
   static StackSettings decoder(const TransformerOptions& options, std::int64_t n_layers,
                                std::int64_t vocab_size, const std::string& embedding_table,
                                bool reads_memory);
+  /// Whether the self-attention of a layer has the window.
+  bool has_window(std::int64_t layer) const {
+    return heads.window > 0 && window_layers[static_cast<std::size_t>(layer) % window_layers.size()] == 'w';
+  }
 };
 
 /// Declares the parameters of positions and layers.

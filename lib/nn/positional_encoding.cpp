@@ -130,6 +130,10 @@ void PositionOptions::check_positions(std::int64_t d_model, std::int64_t d_head)
   }
   if (d_rotary > 0 && acts_on(scheme) != ActsOn::queries_and_keys)
     fail<UsageError>("d_rotary is the part of a head that turns, and positions = ", positions, " turns none");
+  if (rope_local_base > 0 && rope_local_base <= 1)
+    fail<UsageError>("rope_local_base is ", rope_local_base, ", wanted 0, or above 1");
+  if (rope_local_base > 0 && acts_on(scheme) != ActsOn::queries_and_keys)
+    fail<UsageError>("rope_local_base is of rotary positions, and positions = ", positions);
   if (position_offset > 0 && !adds_to_embeddings(scheme))
     fail<UsageError>("position_offset shifts a table of positions, and positions = ", positions, " has none");
 }
@@ -149,6 +153,7 @@ PositionSettings::PositionSettings(const PositionOptions& o, std::int64_t width,
              o.rope_high_freq_factor,
              o.rope_original_length,
              o.rope_attention_factor},
+      local_base(o.rope_local_base),
       relative_buckets(o.relative_buckets),
       relative_max_distance(o.relative_max_distance) {}
 
@@ -158,7 +163,7 @@ std::int64_t PositionSettings::computed_width() const {
     case ActsOn::embeddings_and_scores:
       return has_learned_positions(scheme) ? 0 : d_model;
     case ActsOn::queries_and_keys:
-      return d_rotary;
+      return local_base > 0 ? 2 * d_rotary : d_rotary;
     case ActsOn::scores:
     case ActsOn::nothing:
       break;
@@ -179,6 +184,11 @@ template <class T>
 PositionalEncoding<T>::PositionalEncoding(const PositionSettings& settings) : settings_(settings) {
   if (settings_.scheme == Positions::rotary)
     turns_ = rotary_turns<T>(settings_.max_length, settings_.d_rotary, settings_.rotary);
+  if (settings_.local_base > 0) {
+    RotarySettings local;
+    local.base = settings_.local_base;
+    local_turns_ = rotary_turns<T>(settings_.max_length, settings_.d_rotary, local);
+  }
 }
 
 /// The table for at least the first `count` positions. Computed on demand: many tools embed on one side, or
@@ -211,11 +221,16 @@ AddedPositions<T> PositionalEncoding<T>::added(const Scope<T>& stack, const Pack
 }
 
 template <class T>
-AttentionPositions<T> PositionalEncoding<T>::within_attention(const Scope<T>& stack,
-                                                              std::int64_t longest) const {
+Matrix<const T> PositionalEncoding<T>::turns(const std::vector<T>& table) const {
+  if (table.empty()) return {};
+  return {table.data(), settings_.max_length, settings_.d_rotary};
+}
+
+template <class T>
+LayerPositions<T> PositionalEncoding<T>::within_attention(const Scope<T>& stack, std::int64_t longest) const {
   const PositionSettings& s = settings_;
   AttentionPositions<T> positions;
-  if (!turns_.empty()) positions.turns = Matrix<const T>(turns_.data(), s.max_length, s.d_rotary);
+  positions.turns = turns(turns_);
   const std::int64_t reach = std::max<std::int64_t>(longest, 1) - 1;
   if (has_buckets(s.scheme)) {
     std::vector<std::int32_t> buckets;
@@ -228,7 +243,9 @@ AttentionPositions<T> PositionalEncoding<T>::within_attention(const Scope<T>& st
     const std::vector<T>& bias = stack.tape().own(alibi_bias<T>(reach, s.n_heads));
     positions.bias = stack.tape().constant({bias.data(), 2 * reach + 1, s.n_heads});
   }
-  return positions;
+  LayerPositions<T> found{positions, positions};
+  if (!local_turns_.empty()) found.local.turns = turns(local_turns_);
+  return found;
 }
 
 template std::vector<float> sinusoidal_positions(std::int64_t, std::int64_t, Positions);

@@ -146,6 +146,7 @@ struct PositionOptions {
   double rope_high_freq_factor = 4;
   std::int64_t rope_original_length = 8192;
   double rope_attention_factor = 1;
+  double rope_local_base = 0;
   std::int64_t d_rotary = 0;
   std::int64_t relative_buckets = 32;
   std::int64_t relative_max_distance = 128;
@@ -172,6 +173,10 @@ struct PositionOptions {
              up_to(10'000'000));
     optional("rope_attention_factor", self.rope_attention_factor,
              "rotary positions: factor of queries and keys", above(0));
+    optional("rope_local_base", self.rope_local_base,
+             "rotary positions: base in layers with the sliding window, whose wavelengths are not extended; "
+             "0: as in the others",
+             at_least(0));
     optional("d_rotary", self.d_rotary, "rotary positions: first features of a head that turn; 0: all",
              between(0, 65'536));
     optional("relative_buckets", self.relative_buckets, "buckets: number of buckets for distances",
@@ -192,12 +197,13 @@ struct PositionSettings {
   std::int64_t offset = 0;      ///< row of the first token in the table
   bool causal = false;          ///< self-attention sees only the past
   RotarySettings rotary;
+  double local_base = 0;  ///< of rotary positions in layers with a window, which are not scaled; 0: as in all
   std::int64_t relative_buckets = 0, relative_max_distance = 0;
 
   PositionSettings() = default;
   PositionSettings(const PositionOptions& options, std::int64_t d_model, std::int64_t n_heads,
                    std::int64_t d_head, std::int64_t max_length);
-  /// Columns of the precomputed table of the scheme; 0: none.
+  /// Columns of the precomputed tables of the scheme; 0: none.
   std::int64_t computed_width() const;
 };
 
@@ -220,6 +226,12 @@ struct AttentionPositions {
   Var<T> bias;            ///< [2 reach + 1, n_heads] as attention() takes it, or none
 };
 
+/// Those of the layers of a stack: with a sliding window, and without.
+template <class T>
+struct LayerPositions {
+  AttentionPositions<T> local, global;
+};
+
 /// The positional encoding of one stack. Whole sentences, single words and prompts agree because all use the
 /// same tables.
 template <class T>
@@ -230,20 +242,22 @@ class PositionalEncoding {
   /// For packed tokens; token j of sequence i has position first[i] + j, or j if `first` is empty.
   AddedPositions<T> added(const Scope<T>& stack, const Packing& rows,
                           std::span<const std::int64_t> first) const;
-  /// Shared by the self-attentions of all layers in a pass whose longest sequence, including what it
+  /// Shared by the self-attentions of the layers in a pass whose longest sequence, including what it
   /// continues, has `longest` tokens.
-  AttentionPositions<T> within_attention(const Scope<T>& stack, std::int64_t longest) const;
+  LayerPositions<T> within_attention(const Scope<T>& stack, std::int64_t longest) const;
 
  private:
   Matrix<const T> computed_table(std::int64_t count) const;
+  Matrix<const T> turns(const std::vector<T>& table) const;
 
   PositionSettings settings_;
   struct Table {
     std::once_flag needed;
     std::vector<T> values;  ///< [positions, d_model], once something has been embedded
   };
-  mutable Table few_, all_;  ///< of the first few positions, and of all offset + max_length
-  std::vector<T> turns_;     ///< [max_length, d_rotary] or empty
+  mutable Table few_, all_;     ///< of the first few positions, and of all offset + max_length
+  std::vector<T> turns_;        ///< [max_length, d_rotary] or empty
+  std::vector<T> local_turns_;  ///< of layers with a window, likewise; empty: as the others
 };
 
 extern template class PositionalEncoding<float>;

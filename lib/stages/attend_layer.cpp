@@ -72,6 +72,15 @@ std::string score_of(const Model<float>& model, const PartSizes& part) {
   return config.value("score", "additive");  // Luong's have several; Bahdanau's and Xu's are additive
 }
 
+/// How its attentions score: what steps_graph and other readers need to know.
+Attributes settings_of(const Model<float>& model, const PartSizes& part) {
+  Attributes settings{{"score", score_of(model, part)}};
+  const auto config = nlohmann::json::parse(model.config_json);
+  if (const std::int64_t width = config.value("score_width", std::int64_t{0}); part.self_attends && width > 0)
+    settings["score_scale"] = scaled_dot_factor(width);
+  return settings;
+}
+
 /// Copies a shard's recorded values into the group.
 void keep(const Recording<float>& recorder, const std::string& layer, const AttentionSizes& sizes,
           SentenceRange range, AttentionGroup<float>& group) {
@@ -172,7 +181,7 @@ class LayerAttention : public FrameWork {
   }
   void finish() override {
     if (inspection_) inspection_->end(frame_);
-    TensorMap map = group_->take("Attention of " + layer_.path, {{"score", score_of(model_, part_)}});
+    TensorMap map = group_->take("Attention of " + layer_.path, settings_of(model_, part_));
     const char* kind = layer_.cross ? "cross" : layer_.decoder ? "decoder_self" : "encoder_self";
     map.at("attention/weights").attributes["kind"] = std::string(kind);
     map.groups.at("attention").attributes["model_layer"] = layer_.path;

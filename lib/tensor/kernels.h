@@ -154,7 +154,7 @@ struct AttentionHead {
   Matrix<const T> q, k, v;
   T scale = 1;
   bool causal = false;      ///< query i sees keys 0..i + (m - n)
-  std::int64_t window = 0;  ///< a causal query sees only the last `window` of those keys; 0: all
+  std::int64_t window = 0;  ///< query i sees only keys less than this far from key i + (m - n); 0: all
   /// Added to the scaled scores: to those of query i the m numbers from bias + i * bias_step on. A step of
   /// -1 makes it a function of the key's position minus the query's. Null: none.
   const T* bias = nullptr;

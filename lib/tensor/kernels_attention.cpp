@@ -72,17 +72,31 @@ HWY_INLINE void multiply_transposed(T alpha, Matrix<const T> a, Matrix<const T> 
   multiply_small<T>({a, Matrix<const T>(b_transposed.data, b_transposed.rows, width, b_transposed.row_stride),
                      Matrix<T>(c.data, c.rows, width, width), alpha, false});
 }
-/// Number of leading keys that query i may see.
+/// Keys from the first on, up to `end`, which is excluded.
+struct KeyRange {
+  Index first, end;
+
+  Index count() const { return end - first; }
+};
+
+/// The keys that query i may see: no bound falls from one query to the next.
 template <class T>
-HWY_INLINE Index visible_keys(const AttentionHead<T>& head, Index i) {
-  return head.causal ? causal_keys(i, head.q.rows, head.k.rows) : head.k.rows;
+HWY_INLINE KeyRange visible_keys(const AttentionHead<T>& head, Index i) {
+  const Index n = head.q.rows, m = head.k.rows, end = head.causal ? causal_keys(i, n, m) : m;
+  if (head.window == 0) return {0, end};
+  const Index position = i + m - n;
+  return {std::clamp<Index>(position - head.window + 1, 0, m),
+          std::clamp<Index>(position + head.window, 0, end)};
 }
 
-/// Sets the scores of keys that a window excludes to -infinity.
+/// Sets the first scores to -infinity, in whole vectors as hide_after() does.
 template <class T>
 HWY_INLINE void hide_first(Index hidden, T* scores) {
-  for_vectors<T>(hidden,
-                 [&](Index j, auto part) HWY_ATTR { part.store(set(kMinusInfinity<T>), scores + j); });
+  for (Index j = 0; j < hidden; j += kLanes<T>) {
+    const auto unseen = hn::FirstN(Tag<T>(), static_cast<std::size_t>(hidden - j));
+    hn::StoreU(hn::IfThenElse(unseen, set(kMinusInfinity<T>), hn::LoadU(Tag<T>(), scores + j)), Tag<T>(),
+               scores + j);
+  }
 }
 
 /// y += x.
@@ -103,15 +117,16 @@ HWY_INLINE void hide_after(Index visible, T* scores, Index width) {
   }
 }
 
-/// Sets the scores of the keys that query i must not see to -infinity, and those of the padding up to `width`.
+/// Sets the scores of the keys that query i must not see to -infinity, and those of the padding up to `width`. The row
+/// begins with key `from`.
 template <class T>
-HWY_INLINE void hide_keys(const AttentionHead<T>& head, Index i, T* row, Index width) {
-  const Index m = head.k.rows, visible = visible_keys(head, i);
+HWY_INLINE void hide_keys(const AttentionHead<T>& head, Index i, Index from, T* row, Index width) {
+  const KeyRange seen = visible_keys(head, i);
   if (head.mask)
-    for (Index j = 0; j < visible; ++j)
-      if (!head.mask[i * m + j]) row[j] = kMinusInfinity<T>;
-  if (head.causal && head.window > 0) hide_first(visible - head.window, row);
-  hide_after(visible, row, width);
+    for (Index j = seen.first; j < seen.end; ++j)
+      if (!head.mask[i * head.k.rows + j]) row[j - from] = kMinusInfinity<T>;
+  hide_first(seen.first - from, row);
+  hide_after(seen.end - from, row, width);
 }
 
 template <class T>
@@ -143,18 +158,18 @@ HWY_INLINE void edit_row(const RowEdit<T>* edit, EditOf<T> what, Index query, T*
   if (edit && edit->*what) (edit->*what)(query, {row, static_cast<std::size_t>(n)});
 }
 
-/// Turns p, the products q k^T of the queries from `first` on, into exp(score - shift); factor[i] normalises row i.
-/// `scores` and `edit`, if given, are of all queries, and p must then have all keys.
+/// Turns p, the products q k^T of the queries from `first` and the keys from `from` on, into exp(score - shift); factor[i]
+/// normalises row i. `scores` and `edit`, if given, are of all queries, and p must then have all keys.
 template <class T>
-HWY_INLINE void exponentiate(const AttentionHead<T>& head, Index first, Matrix<T> p, T* factor,
+HWY_INLINE void exponentiate(const AttentionHead<T>& head, Index first, Index from, Matrix<T> p, T* factor,
                              T* scores = nullptr, const RowEdit<T>* edit = nullptr) {
   const Index width = Scratch<T>::padded(p.cols);
   for (Index i = 0; i < p.rows; ++i) {
     const Index query = first + i;
-    if (head.bias) add_row(head.bias + query * head.bias_step, p.cols, p.row(i));
+    if (head.bias) add_row(head.bias + query * head.bias_step + from, p.cols, p.row(i));
     edit_row(edit, &RowEdit<T>::scores, query, p.row(i), p.cols);
     if (scores) copy_row(p.row(i), p.cols, scores + query * p.cols);
-    hide_keys(head, query, p.row(i), width);
+    hide_keys(head, query, from, p.row(i), width);
   }
   exponentiate_rows(p, width, factor);
 }
@@ -162,8 +177,8 @@ HWY_INLINE void exponentiate(const AttentionHead<T>& head, Index first, Matrix<T
 /// Turns what exponentiate() gave into the weights that are applied: normalised, edited, with dropout. With
 /// `normalise_context` they are not normalised, as the context, which is narrower, will be; they cannot be edited then.
 template <class T>
-HWY_INLINE void finish_weights(const AttentionHead<T>& head, Index first, Matrix<T> p, const T* factor,
-                               T* weights = nullptr, const RowEdit<T>* edit = nullptr,
+HWY_INLINE void finish_weights(const AttentionHead<T>& head, Index first, Index from, Matrix<T> p,
+                               const T* factor, T* weights = nullptr, const RowEdit<T>* edit = nullptr,
                                bool normalise_context = false) {
   KeepFactors<T> keep(head.drop);
   for (Index i = 0; i < p.rows; ++i) {
@@ -172,7 +187,7 @@ HWY_INLINE void finish_weights(const AttentionHead<T>& head, Index first, Matrix
     edit_row(edit, &RowEdit<T>::weights, query, p.row(i), p.cols);
     if (weights)
       copy_scaled(p.row(i), p.cols, normalise_context ? factor[i] : T{1}, weights + query * p.cols);
-    if (head.drop.active()) drop_row(keep, query * head.k.rows, p.row(i), p.cols, p.row(i));
+    if (head.drop.active()) drop_row(keep, query * head.k.rows + from, p.row(i), p.cols, p.row(i));
   }
 }
 
@@ -188,35 +203,48 @@ inline constexpr Index kBlockKeys = 512;
 /// Keys that a transposed product takes at once, in float32 so many that what it reads stays in the first-level cache.
 inline constexpr Index kFewKeys = 48;
 
-/// c = a b, or c += a b to accumulate, with the first a.cols rows of b, which may be none: panel by panel, as these rows are
-/// contiguous in each panel only. Sums are cut where b's rows say, so that keys that no query of a block sees change no bit.
+/// The keys that some query of a block sees, and a few before them, so that a panel begins with the first.
 template <class T>
-HWY_INLINE void multiply_first_rows(Matrix<const T> a, const PackedMatrix<T>& b, bool accumulate,
-                                    Matrix<T> c) {
-  each_block(b.rows, kBlockKeys, [&](Index first, Index most) HWY_ATTR {
-    const Index keys = std::min(most, a.cols - first);
-    if (keys <= 0 && first > 0) return;
-    const Matrix<const T> a_keys = a.columns(first, keys);
+HWY_INLINE KeyRange keys_of_block(const AttentionHead<T>& head, Index first, Index rows) {
+  const Index seen_first = visible_keys(head, first).first;
+  return {seen_first - seen_first % kPanelColumns<T>, visible_keys(head, first + rows - 1).end};
+}
+
+/// c = a b, or c += a b to accumulate, with a.cols rows of b, which may be none, from row `from` on: panel by panel, as these
+/// rows are contiguous in each panel only. Sums are cut where b's rows say, so that keys that no query of a block sees change
+/// no bit.
+template <class T>
+HWY_INLINE void multiply_rows(Matrix<const T> a, const PackedMatrix<T>& b, Index from, bool accumulate,
+                              Matrix<T> c) {
+  bool adds = accumulate;
+  const auto add = [&](Index first, Index keys) HWY_ATTR {
+    const Matrix<const T> a_keys = a.columns(first - from, keys);
     for (Index j = 0; j < b.cols; j += kPanelColumns<T>) {
       const Index cols = std::min(kPanelColumns<T>, b.cols - j);
       const PackedMatrix<T> panel{b.panels + j * b.rows + first * kPanelColumns<T>, keys, cols};
-      if (accumulate || first > 0)
+      if (adds)
         multiply_packed_add<T>(a_keys, panel, c.columns(j, cols));
       else
         multiply_packed<T>(a_keys, panel, {}, Activation::none, c.columns(j, cols));
     }
+    adds = true;
+  };
+  each_block(b.rows, kBlockKeys, [&](Index first, Index most) HWY_ATTR {
+    const Index begin = std::max(first, from), end = std::min(first + most, from + a.cols);
+    if (begin < end) add(begin, end - begin);
   });
+  if (!adds) add(from, 0);
 }
 
 /// exponentiate() of scale q k^T; `scaled` is scratch for scale q.
 template <class T>
 HWY_INLINE void exponentiate_block(const AttentionHead<T>& head, const PackedMatrix<T>& keys, Index first,
-                                   Matrix<T> scaled, Matrix<T> p, T* factor, T* scores = nullptr,
+                                   Index from, Matrix<T> scaled, Matrix<T> p, T* factor, T* scores = nullptr,
                                    const RowEdit<T>* edit = nullptr) {
   for (Index i = 0; i < p.rows; ++i)
     copy_scaled(head.q.row(first + i), scaled.cols, head.scale, scaled.row(i));
-  multiply_packed<T>(scaled.row_range(0, p.rows), keys.columns(0, p.cols), {}, Activation::none, p);
-  exponentiate(head, first, p, factor, scores, edit);
+  multiply_packed<T>(scaled.row_range(0, p.rows), keys.columns(from, p.cols), {}, Activation::none, p);
+  exponentiate(head, first, from, p, factor, scores, edit);
 }
 
 template <class T>
@@ -233,12 +261,12 @@ void forward_in_blocks(const AttentionHead<T>& head, T* scores, T* weights, Matr
   const Matrix<T> scaled = scratch.matrix(most, d_k), all = scratch.apart(most, m);
   T* const factor = scratch.array(Scratch<T>::padded(most));
   each_block(n, most, [&](Index first, Index rows) HWY_ATTR {
-    const Index seen = scores || weights || edit ? m : visible_keys(head, first + rows - 1);
-    const Matrix<T> p = all.row_range(0, rows).columns(0, seen);
-    exponentiate_block(head, keys, first, scaled, p, factor, scores, edit);
-    finish_weights(head, first, p, factor, weights, edit, !edited);
+    const KeyRange seen = scores || weights || edit ? KeyRange{0, m} : keys_of_block(head, first, rows);
+    const Matrix<T> p = all.row_range(0, rows).columns(0, seen.count());
+    exponentiate_block(head, keys, first, seen.first, scaled, p, factor, scores, edit);
+    finish_weights(head, first, seen.first, p, factor, weights, edit, !edited);
     const Matrix<T> y = context.row_range(first, rows);
-    multiply_first_rows<T>(p, values, false, y);
+    multiply_rows<T>(p, values, seen.first, false, y);
     for (Index i = 0; i < rows && !edited; ++i) scale_row(y.row(i), d_v, factor[i]);
   });
 }
@@ -260,19 +288,19 @@ void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<
     transpose(head.k, k_transposed);
     multiply_transposed<T>(head.scale, head.q, k_transposed, p);
   }
-  exponentiate(head, 0, p, factor, scores, edit);
-  finish_weights(head, 0, p, factor, weights, edit);
+  exponentiate(head, 0, 0, p, factor, scores, edit);
+  finish_weights(head, 0, 0, p, factor, weights, edit);
   multiply_small<T>({p, head.v, context, 1, false});
 }
 
 namespace {
 
-/// Turns d_p, the gradient of the weights after dropout of the queries from `first` on, into that of the unscaled products
-/// q k^T, in place:
+/// Turns d_p, the gradient of the weights after dropout of the queries from `first` and the keys from `from` on, into that
+/// of the unscaled products q k^T, in place:
 ///   d_p = d_p through dropout;  d_s = scale w (d_p - sum_j d_p w);  d_bias += d_s / scale,
 /// where w is row i of p times factor[i], or p itself if there are no factors.
 template <class T>
-HWY_INLINE void softmax_backward(const AttentionHead<T>& head, Index first, Matrix<const T> p,
+HWY_INLINE void softmax_backward(const AttentionHead<T>& head, Index first, Index from, Matrix<const T> p,
                                  const T* factor, Matrix<T> d_p, T* d_bias) {
   const Index m = d_p.cols;
   KeepFactors<T> keep(head.drop);
@@ -280,12 +308,12 @@ HWY_INLINE void softmax_backward(const AttentionHead<T>& head, Index first, Matr
     T* d_row = d_p.row(i);
     const T* w = p.row(i);
     const T f = factor ? factor[i] : T{1};
-    if (head.drop.active()) drop_row(keep, (first + i) * head.k.rows, d_row, m, d_row);
+    if (head.drop.active()) drop_row(keep, (first + i) * head.k.rows + from, d_row, m, d_row);
     Vec<T> sums = set(T{0});
     for_vectors<T>(m, [&](Index j, auto part)
                           HWY_ATTR { sums = hn::MulAdd(part.load(d_row + j), part.load(w + j), sums); });
     const Vec<T> sum = set(f * sum_of_lanes<T>(sums)), scale = set(f * head.scale);
-    if (T* d = d_bias ? d_bias + (first + i) * head.bias_step : nullptr) {
+    if (T* d = d_bias ? d_bias + (first + i) * head.bias_step + from : nullptr) {
       for_vectors<T>(m, [&](Index j, auto part) HWY_ATTR {
         const Vec<T> difference = part.load(d_row + j) - sum;
         part.store(hn::MulAdd(difference, part.load(w + j) * set(f), part.load(d + j)), d + j);
@@ -325,21 +353,22 @@ void backward_in_blocks(const AttentionHead<T>& head, Matrix<const T> d_context,
                   all_p = scratch.apart(most, m), all_d_p = scratch.apart(most, m);
   T* const factor = scratch.array(Scratch<T>::padded(most));
   each_block(n, most, [&](Index first, Index rows) HWY_ATTR {
-    const Index seen = visible_keys(head, first + rows - 1);
-    const Matrix<T> p = all_p.row_range(0, rows).columns(0, seen),
-                    d_p = all_d_p.row_range(0, rows).columns(0, seen);
-    exponentiate_block(head, keys_transposed, first, scaled, p, factor);
+    const KeyRange seen = keys_of_block(head, first, rows);
+    const Index from = seen.first, count = seen.count();
+    const Matrix<T> p = all_p.row_range(0, rows).columns(0, count),
+                    d_p = all_d_p.row_range(0, rows).columns(0, count);
+    exponentiate_block(head, keys_transposed, first, from, scaled, p, factor);
     const Matrix<const T> d_y = d_context.row_range(first, rows);
-    multiply_packed<T>(d_y, values_transposed.columns(0, seen), {}, Activation::none, d_p);
-    softmax_backward<T>(head, first, p, factor, d_p, d_bias);
+    multiply_packed<T>(d_y, values_transposed.columns(from, count), {}, Activation::none, d_p);
+    softmax_backward<T>(head, first, from, p, factor, d_p, d_bias);
     if (head.drop.active()) {
       KeepFactors<T> keep(head.drop);
-      for (Index i = 0; i < rows; ++i) drop_row(keep, (first + i) * m, p.row(i), seen, p.row(i));
+      for (Index i = 0; i < rows; ++i) drop_row(keep, (first + i) * m + from, p.row(i), count, p.row(i));
     }
     for (Index i = 0; i < rows; ++i) copy_scaled(d_y.row(i), d_values, factor[i], scaled_d_y.row(i));
-    add_transposed_product<T>(p, scaled_d_y.row_range(0, rows), panels, d_v);
-    multiply_first_rows<T>(d_p, keys, true, d_q.row_range(first, rows));
-    add_transposed_product<T>(d_p, head.q.row_range(first, rows), panels, d_k);
+    add_transposed_product<T>(p, scaled_d_y.row_range(0, rows), panels, d_v.row_range(from, count));
+    multiply_rows<T>(d_p, keys, from, true, d_q.row_range(first, rows));
+    add_transposed_product<T>(d_p, head.q.row_range(first, rows), panels, d_k.row_range(from, count));
   });
 }
 
@@ -365,7 +394,7 @@ void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<cons
   const Matrix<T> d_p = scratch.matrix(n, m), v_transposed = scratch.matrix(head.v.cols, m);
   transpose(head.v, v_transposed);
   multiply_transposed<T>(1, d_context, v_transposed, d_p);
-  softmax_backward<T>(head, 0, w, nullptr, d_p, d_bias);
+  softmax_backward<T>(head, 0, 0, w, nullptr, d_p, d_bias);
   multiply_small<T>({d_p, head.k, d_q, 1, true});
   multiply_small<T>({Matrix<const T>(d_p).t(), head.q, d_k, 1, true});
 }

@@ -65,7 +65,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> list, const Vocabulary& vocabul
     texts_.push_back(list_[i].line_ends ? with_line_ends(piece) : piece);
     if (texts_.back().size() > kLongest)
       fail(where, ": the token \"", escaped(texts_.back()), "\" is longer than ", kLongest, " bytes");
-    if (!spells_special && vocabulary.special().contains(id)) continue;
+    if (!spells_special && id != vocabulary.special().mask && vocabulary.special().contains(id)) continue;
     if (list_[i].normalized)
       normalized_.push_back(i);
     else

@@ -38,8 +38,8 @@ std::vector<AddedToken> special_pieces(const Vocabulary& vocabulary);
 class AddedTokens {
  public:
   AddedTokens() = default;
-  /// Text cannot spell the vocabulary's special tokens, unless `spells_special`. Throws Error beginning with
-  /// `where` if an id is not in the vocabulary, or a token is unreasonably long.
+  /// Of the vocabulary's special tokens text spells the mask, and the others if `spells_special`. Throws Error
+  /// beginning with `where` if an id is not in the vocabulary, or a token is unreasonably long.
   AddedTokens(std::vector<AddedToken> list, const Vocabulary& vocabulary, const std::string& where,
               bool spells_special = false);
 

@@ -167,6 +167,13 @@ class ByteBpeScheme : public Scheme {
     rules_ = {merges_, vocabulary(), kind};
     for (const std::string& piece : vocabulary().pieces())
       bytes_.push_back(vocabulary().is_special(piece) ? piece : bytes_of(piece));
+    // The white space before a mask is not that of a token such as "   ".
+    std::vector<AddedToken> list = options_.added.list();
+    const std::int32_t mask = vocabulary().special().mask;
+    if (!list.empty() && mask != SpecialIds::kAbsent &&
+        std::ranges::find(list, mask, &AddedToken::id) == list.end())
+      list.push_back({.id = mask, .lstrip = options_.mask_strips});
+    cut_ = {std::move(list), vocabulary(), kind};
   }
 
   std::vector<std::int32_t> encode(const std::string& line) const override {
@@ -197,7 +204,7 @@ class ByteBpeScheme : public Scheme {
   }
 
   const SentenceFrame* frame() const override { return &options_.frame; }
-  const AddedTokens* added() const override { return options_.added.empty() ? nullptr : &options_.added; }
+  const AddedTokens* added() const override { return cut_.empty() ? nullptr : &cut_; }
 
   std::vector<AddedToken> special_tokens() const override {
     std::vector<AddedToken> list = options_.added.list();
@@ -254,6 +261,7 @@ class ByteBpeScheme : public Scheme {
   std::array<std::int32_t, 256> id_of_byte_{};
   MergeRules rules_;
   std::vector<std::string> bytes_;  ///< by id
+  AddedTokens cut_;                 ///< the options' and, beside those, the mask
 };
 
 }  // namespace

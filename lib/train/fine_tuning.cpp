@@ -1,6 +1,8 @@
 #include "train/fine_tuning.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/error.h"
 
@@ -20,8 +22,17 @@ void note_scope(std::vector<std::string>& scopes, const std::string& parameter) 
   if (std::ranges::none_of(scopes, holds)) scopes.push_back(scope);
 }
 
-bool has(const ParameterSet<float>& parameters, const Parameter& p) {
-  return parameters.contains(p.name) && parameters.find(p.name).shape == p.shape;
+/// The name in `from` of what a parameter of `model` starts from. The pooler of a model that has a norm after it is what
+/// comes before its words: in transformers the heads of ModernBERT share that layer.
+std::string name_in(const Model<float>& from, const Model<float>& model, const std::string& name) {
+  const bool same_layer = from.words && from.words->transform && model.pooler.norm &&
+                          from.words->transform->activation == model.pooler.activation;
+  if (same_layer)
+    for (const auto& [scope, theirs] :
+         {std::pair<std::string, std::string>("encoder/pooler/", "masked_word/inner/"),
+          {"encoder/pooler_norm/", "masked_word/norm/"}})
+      if (name.starts_with(scope)) return theirs + name.substr(scope.size());
+  return name;
 }
 
 std::string word_of(Pooling pooling) {
@@ -38,17 +49,20 @@ std::string start_from(LoadedModel& initial, std::unique_ptr<Model<float>>& mode
   const std::unique_ptr<Model<float>> source = std::move(initial.model);
   const ParameterSet<float>& from = source->parameters;
   std::vector<std::string> drawn, left_out;
+  std::set<std::string> taken;
   for (const Parameter& p : model->parameters.list()) {
+    const std::string name = name_in(*source, *model, p.name);
     const bool is_new = !keeps_head && (p.name == "classes/weight" || p.name == "classes/bias");
-    if (is_new || !has(from, p)) {
+    if (is_new || !from.contains(name) || from.find(name).shape != p.shape) {
       model->parameters.initialize(p, seed);
       note_scope(drawn, p.name);
       continue;
     }
-    copy_rows(from.view(p.name), model->parameters.view(p.name));
+    copy_rows(from.view(name), model->parameters.view(p.name));
+    taken.insert(name);
   }
   for (const Parameter& p : from.list())
-    if (!model->parameters.contains(p.name)) note_scope(left_out, p.name);
+    if (!model->parameters.contains(p.name) && !taken.contains(p.name)) note_scope(left_out, p.name);
   if (classes.empty()) return "";
   if (keeps_head) return concat("the model's own head of ", classes.size(), " classes");
   return concat("new head of ", classes.size(),

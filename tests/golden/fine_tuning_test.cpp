@@ -158,19 +158,35 @@ BOOST_AUTO_TEST_CASE(a_new_head_leaves_the_body_as_it_is) {
   }
 }
 
+/// As in transformers, whose heads of ModernBERT share that layer.
+BOOST_AUTO_TEST_CASE(the_layer_before_the_words_of_modernbert_pools_for_classes) {
+  const Started started("modernbert-masked", {"bad", "good"});
+  const ParameterSet<float>&own = started.model->parameters, &from = started.original.model->parameters;
+  for (const auto& [pooler, words] : {std::pair("encoder/pooler/weight", "masked_word/inner/weight"),
+                                      {"encoder/pooler_norm/gamma", "masked_word/norm/gamma"}})
+    BOOST_TEST(elements<float>(own.view(pooler)) == elements<float>(from.view(words)));
+  BOOST_TEST(
+      started.said ==
+      "new head of 2 classes (from --labels), pooling = first; initialised at random: classes; not used: "
+      "masked_word");
+}
+
 BOOST_AUTO_TEST_CASE(pools_as_the_model_does) {
   const auto head = [](const std::string& name, const std::string& how = "") {
     return *Started(name, {"bad", "good"}, how).model->classes;
   };
-  BOOST_TEST(
-      (head("bert-masked").pooling == Pooling::first && head("bert-masked").pooler == Activation::tanh));
-  BOOST_TEST((head("distilbert-masked").pooler == Activation::relu));
+  BOOST_TEST((head("bert-masked").pooling == Pooling::first &&
+              head("bert-masked").pooler == Pooler{Activation::tanh}));
+  BOOST_TEST((head("distilbert-masked").pooler == Pooler{Activation::relu}));
   BOOST_TEST((head("bert-sentence").pooling == Pooling::mean && !head("bert-sentence").pooler));
-  BOOST_TEST((head("bert-sentence", "first").pooler == Activation::tanh));
+  BOOST_TEST((head("bert-sentence", "first").pooler == Pooler{Activation::tanh}));
   BOOST_TEST((head("bert-masked", "attention").pooling == Pooling::attention &&
               !head("bert-masked", "mean").pooler));
-  BOOST_TEST(
-      (head("bert-tokens").pooling == Pooling::first && head("bert-tokens").pooler == Activation::tanh));
+  BOOST_TEST((head("bert-tokens").pooling == Pooling::first &&
+              head("bert-tokens").pooler == Pooler{Activation::tanh}));
+  BOOST_TEST((head("modernbert-masked").pooler->norm && head("modernbert-mean").pooler->norm));
+  BOOST_TEST((head("modernbert-mean").pooling == Pooling::mean));
+  BOOST_TEST((head("modernbert-tokens").pooling == Pooling::first && head("modernbert-tokens").pooler->norm));
   BOOST_TEST((head("roberta-several").problem == ProblemType::single_label));
   BOOST_TEST((head("vit").pooling == Pooling::first && !head("vit").pooler));
 }

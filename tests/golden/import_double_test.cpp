@@ -148,6 +148,7 @@ const std::vector<Wrong> kWrong{
     {"epsilon times 10", "llama", larger_epsilon},
     {"epsilon times 10", "gpt-neox", larger_epsilon},
     {"epsilon times 10", "gemma", larger_epsilon},
+    {"epsilon times 10", "gemma3", larger_epsilon},
     {"epsilon times 10", "marian", larger_epsilon},
     {"epsilon times 10", "t5", larger_epsilon},
     {"epsilon times 10", "vit-no-bias", larger_epsilon},
@@ -166,6 +167,8 @@ const std::vector<Wrong> kWrong{
     {"factor of YaRN's cosines in float32", "llama-yarn",
      [](nlohmann::json& c) { rounded(c["rope_attention_factor"]); }},
     {"another base of rotary positions", "qwen3", [](nlohmann::json& c) { c["rope_base"] = 1'000'001.0; }},
+    {"another base in layers with the window", "gemma3",
+     [](nlohmann::json& c) { c["rope_local_base"] = 100.0001; }},
 };
 
 BOOST_DATA_TEST_CASE(show_what_is_wrong, boost::unit_test::data::make(kWrong), wrong) {

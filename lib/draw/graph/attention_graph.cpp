@@ -19,7 +19,9 @@ std::size_t add_dot_product(Graph& graph, const ModelShapes& model, const std::s
                             const std::vector<std::size_t>& inputs, const std::string& scores,
                             const std::string& context) {
   auto node = graph.add("matmul: Q K\u1d40", Kind::attention, {scores}, {inputs[0], inputs[1]});
-  if (model.text("score_scale") != "1") node = graph.add("scale: / \u221ad_k", Kind::other, {}, {node});
+  const std::string width = model.text("score_width");  // stated where it is not d_k
+  if (model.text("score_scale") != "1")
+    node = graph.add("scale: / \u221a" + (width.empty() ? "d_k" : width), Kind::other, {}, {node});
   const std::string positions = cross ? "" : model.text("positions");
   if (positions.ends_with("buckets")) {
     // The layers of a stack share the table of its first.
@@ -28,13 +30,21 @@ std::size_t add_dot_product(Graph& graph, const ModelShapes& model, const std::s
   } else if (positions == "alibi") {
     node = graph.add("subtract slope \u00d7 distance", Kind::other, {"a slope for each head"}, {node});
   }
-  const std::string window = cross ? "" : model.text("sliding_window");
-  const bool slides = !window.empty() && window != "0";
-  const auto mask =
-      graph.add("mask: -\u221e for hidden keys", Kind::other,
-                slides ? std::vector{window + " positions are seen"} : std::vector<std::string>{}, {node});
+  const std::string seen = cross ? "" : model.seen(scope);
+  const auto mask = graph.add("mask: -\u221e for hidden keys", Kind::other,
+                              seen.empty() ? std::vector<std::string>{} : std::vector{seen}, {node});
   const auto softmax = graph.add("softmax over the keys", Kind::other, {scores}, {mask});
   return graph.add("matmul: weights V", Kind::attention, {context}, {softmax, inputs[2]});
+}
+
+/// By which positions turn, and where bases differ between layers, that of this one.
+std::vector<std::string> rotation(const ModelShapes& model, const std::string& scope) {
+  std::vector<std::string> lines{model.with_part("by position")};
+  const std::string local = model.text("rope_local_base");  // stated where it is another one
+  if (local.empty()) return lines;
+  const std::string base = model.window(scope).empty() ? model.text("rope_base") : local;
+  lines.push_back("base " + (base.empty() ? "10000" : base));
+  return lines;
 }
 
 /// "[head 4, query 7, key 9]": the shape for one sentence and layer.
@@ -71,7 +81,7 @@ Graph multi_head_graph(const ModelShapes& model, const std::string& scope) {
     if (model.has(scope + "/" + name + "_norm/gamma"))
       node = graph.add("RMS norm", Kind::norm, {"of each head"}, {node});
     if (name != "value" && !cross && model.text("positions").starts_with("rotary"))
-      node = graph.add("rotate", Kind::other, {model.with_part("by position")}, {node});
+      node = graph.add("rotate", Kind::other, rotation(model, scope), {node});
     projected.push_back(node);
   }
   const auto context =

@@ -1,6 +1,7 @@
 #include "draw/graph/model_graph.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -101,6 +102,7 @@ class Stack {
     read_ = parallel.empty() ? std::nullopt : top_;
     shares_norm_ = parallel == "one_norm";
     is_normed_ = false;
+    is_bare_ = !model_.flag("first_norm", true) && scope == side_ + "/layer_0";
     if (is_recurrent(model_, scope)) {
       const std::string shape = model_.shape(scope + "/recurrence/forget/weight");
       sublayer("recurrence", Kind::linear, {"candidate, forget gate:", shape, "ReLU of the cell"});
@@ -125,7 +127,7 @@ class Stack {
     const auto cross = layer(side_ + "/layer_0");
     std::string count = model_.text("n_" + side_ + "_layers");
     if (count.empty()) count = model_.text("n_layers");
-    graph_.plates.push_back({first, graph_.nodes.size(), "\u00d7 " + count});
+    graph_.plates.push_back({first, graph_.nodes.size(), concat("\u00d7 ", count, windows())});
     if (model_.has(side_ + "/final_norm/gamma")) norm();
     return cross;
   }
@@ -146,6 +148,7 @@ class Stack {
   void classes() {
     const bool of_pieces = model_.text("pooling") == "none";
     if (!of_pieces) pooling();
+    pooler();
     put("linear to classes", Kind::linear, {model_.shape("classes/weight")});
     const std::string problem = model_.text("problem_type");  // stated where it is not one class
     if (problem != "regression") put(problem == "multi_label" ? "sigmoid" : "softmax", Kind::other);
@@ -173,6 +176,20 @@ class Stack {
   std::size_t top() const { return *top_; }
 
  private:
+  /// How many layers have a sliding window, if not all have the same.
+  std::string windows() const {
+    std::int64_t n_layers = 0, n_windows = 0;
+    std::string window;
+    for (; model_.has(concat(side_, "/layer_", n_layers, "/self_attention/query/weight")); ++n_layers) {
+      const std::string own = model_.window(concat(side_, "/layer_", n_layers));
+      if (own.empty()) continue;
+      window = own;
+      ++n_windows;
+    }
+    return n_windows == 0 || n_windows == n_layers ? ""
+                                                   : concat(", ", n_windows, " with a window of ", window);
+  }
+
   /// From the states of a sentence to the vector that is classified.
   void pooling() {
     const std::string attention = "classes/attention";
@@ -186,14 +203,19 @@ class Stack {
     } else {
       pooled_state();
     }
+  }
+
+  void pooler() {
     if (!model_.has("encoder/pooler/weight")) return;
     const std::string f = model_.text("pooler_activation");  // stated where it is not tanh
     put(concat("pooler: ",
                f == "relu"   ? "ReLU"
                : f == "gelu" ? "GELU"
-                             : "tanh",
+               : f.empty()   ? "tanh"
+                             : f,
                " of a linear layer"),
         Kind::linear, {model_.shape("encoder/pooler/weight")});
+    if (model_.has("encoder/pooler_norm/gamma")) norm();
   }
 
   void pooled_state() {
@@ -201,17 +223,18 @@ class Stack {
         Kind::other, {concat("[", model_.text("d_model"), "]")});
   }
 
-  /// x + sublayer(norm(x)), norm(x + sublayer(x)), or the same without the sum or the norm.
+  /// x + sublayer(norm(x)), norm(x + sublayer(x)), x + norm(sublayer(norm(x))), or the same without the sum or the norm.
   std::size_t sublayer(const std::string& title, Kind kind, std::vector<std::string> lines) {
     const std::size_t sum = *top_;
     if (read_) top_ = read_;
     const std::string place = model_.text("norm");
-    if (place == "pre" && !is_normed_) norm();
+    if ((place == "pre" || place == "sandwich") && !is_normed_ && !std::exchange(is_bare_, false)) norm();
     if (shares_norm_) {
       read_ = top_;
       is_normed_ = true;
     }
     const std::size_t node = put(title, kind, std::move(lines));
+    if (place == "sandwich") norm();
     if (model_.flag("residual", true)) graph_.connect(sum, put("add", Kind::other), Flow::skip);
     if (place == "post") norm();
     return node;
@@ -225,6 +248,9 @@ class Stack {
     const std::string positions = model_.text("positions");
     if (act_within_attention(positions) && !scope.ends_with("cross_attention"))
       lines.push_back(model_.with_part(positions));
+    const std::string seen = model_.seen(scope);
+    if (!seen.empty() && !scope.ends_with("cross_attention")) lines.push_back(seen);
+    if (is_bare_) lines.emplace_back("without a norm in layer 0 alone");
     return sublayer(title, Kind::attention, std::move(lines));
   }
 
@@ -242,6 +268,7 @@ class Stack {
   std::optional<std::size_t> read_;
   bool shares_norm_ = false,
        is_normed_ = false;  ///< in parallel: one norm for all, and whether read_ is its output
+  bool is_bare_ = false;    ///< the next sublayer begins without a norm
 };
 
 /// The stacks that the model has: both, or an encoder or a decoder alone.
@@ -336,6 +363,23 @@ std::string ModelShapes::text(const std::string& field) const {
 bool ModelShapes::flag(const std::string& field, bool otherwise) const {
   const auto found = config_.find(field);
   return found != config_.end() && found->is_boolean() ? found->get<bool>() : otherwise;
+}
+
+std::string ModelShapes::window(const std::string& scope) const {
+  constexpr std::string_view layer = "coder/layer_";  // of either side
+  const std::size_t at = scope.find(layer);
+  if (at == std::string::npos) return "";
+  std::size_t index = 0;
+  std::from_chars(scope.data() + at + layer.size(), scope.data() + scope.size(), index);
+  const std::string letters = text("window_layers");  // stated where some layers have none
+  return letters.empty() || letters[index % letters.size()] == 'w' ? text("sliding_window") : "";
+}
+
+std::string ModelShapes::seen(const std::string& scope) const {
+  const std::string width = window(scope);
+  if (width.empty()) return "";
+  return scope.starts_with("decoder") ? width + " positions are seen"
+                                      : concat("positions less than ", width, " away are seen");
 }
 
 std::string ModelShapes::with_part(const std::string& words) const {

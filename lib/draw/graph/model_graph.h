@@ -37,6 +37,11 @@ class ModelShapes {
   /// A field of the configuration as text, "" when there is none.
   std::string text(const std::string& field) const;
   bool flag(const std::string& field, bool otherwise) const;
+  /// The sliding window of the self-attention within `scope`, a layer or what is in it, as text; "" if it sees all
+  /// positions.
+  std::string window(const std::string& scope) const;
+  /// In words what it sees within its window; "" if all positions.
+  std::string seen(const std::string& scope) const;
   /// `words`, which are of positions, with the part of a head that they turn, unless that is all of it.
   std::string with_part(const std::string& words) const;
 

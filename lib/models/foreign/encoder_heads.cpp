@@ -68,7 +68,9 @@ void want_encoder(Requirements& require, const EncoderHeads& heads, const char* 
                   const char* positions) {
   require.want(concat("positions=", positions, " norm=post"));
   require.want_classic_layers();
-  require.want("final_norm=by_norm|no embedding_scale=1 score_scale=1/sqrt_d_head embedding_norm=true");
+  require.want(
+      "final_norm=by_norm|no embedding_scale=1 score_scale=1/sqrt_d_head embedding_norm=true head_bias=true "
+      "pooler_norm=false");
   if (heads.words) require.want("word_transform=true output_bias=true");
   if (heads.classes && !heads.of_tokens)
     require.want(concat("pooler=true pooler_activation=", pooler_activation, " pooling=first"));

@@ -13,6 +13,7 @@ extern const Family kGptNeoX;     ///< gpt_neox.cpp: GPT-NeoX, Phi, StarCoder2, 
 extern const Family kLlama;       ///< llama.cpp: Llama, Qwen2, Qwen3, Mistral, Gemma, Phi-3
 extern const Family kMarian;      ///< marian.cpp: transformers' format
 extern const Family kMarianNpz;   ///< marian_npz.cpp: Marian's own format
+extern const Family kModernBert;  ///< modernbert.cpp
 extern const Family kSockeye;     ///< sockeye.cpp
 extern const Family kT5;          ///< t5.cpp
 extern const Family kVit;         ///< vit.cpp

@@ -377,7 +377,9 @@ void Requirements::want_classic_layers(const char* attention_biases) {
   const std::int64_t n_heads = value_of("n_heads");
   want("norm_kind=layer");
   want(concat("attention_bias=", attention_biases));
-  want("residual=true gated=false feed_forward_bias=true qk_norm=false logit_scale=1.0 parallel_residual=no");
+  want(
+      "residual=true gated=false feed_forward_bias=true qk_norm=false logit_scale=1.0 parallel_residual=no "
+      "score_width=0");
   want("d_head", {0, value_of("d_model").get<std::int64_t>() / n_heads});
   want("n_kv_heads", {0, n_heads});
   want("sliding_window=0");

@@ -313,7 +313,9 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   Requirements require(fields_of(config), reasons);
   require.want(
       "norm=pre norm_kind=layer final_norm=by_norm|yes score_scale=1/sqrt_d_head residual=true gated=false "
-      "embedding_norm=false logit_scale=1.0 qk_norm=false attention_bias=all|none");
+      "embedding_norm=false logit_scale=1.0 qk_norm=false attention_bias=all|none score_width=0 "
+      "window_layers=w "
+      "rope_local_base=0.0");
   require.want("positions", {index == kOpt ? "learned" : "rotary"});
   require.want("d_head", {0, config.d_model / config.n_heads});
   require.want("output_bias", {index == kPhi});

@@ -1,15 +1,17 @@
-// Llama (Touvron et al. 2023) and close relatives: Mistral has a sliding window, Qwen2 biases of queries,
-// keys and values, Qwen3 norms of queries and keys; Gemma has norms times 1 + weight and embeddings times
-// sqrt(d); Phi-3 stores queries, keys and values in one tensor, and gate and inner layer in another. In
-// transformers' format: https://github.com/huggingface/transformers,
-// src/transformers/models/{llama,mistral,qwen2,qwen3,gemma,phi3}. Queries and keys are ordered for rotary
-// positions with pairs (i, i + d_head / 2), as here.
-#include <algorithm>
-
+// Llama (Touvron et al. 2023) and close relatives: Mistral has a sliding window, Ministral in some layers,
+// Qwen2 biases of queries, keys and values, Qwen3 norms of queries and keys; Gemma has norms times 1 + weight
+// and embeddings times sqrt(d), Gemma 3 (Gemma Team 2025) also norms of queries and keys and of what sublayers
+// give, and in some layers a window with rotary positions of another base; Phi-3 stores queries, keys and values
+// in one tensor, and gate and inner layer in another. In transformers' format:
+// https://github.com/huggingface/transformers,
+// src/transformers/models/{llama,mistral,ministral,qwen2,qwen3,gemma,gemma3,phi3}. Queries and keys are ordered
+// for rotary positions with pairs (i, i + d_head / 2), as here.
 #include "base/error.h"
 #include "models/config_json.h"
 #include "models/decoder_only.h"
 #include "models/foreign/families.h"
+#include "models/foreign/layer_types.h"
+#include "models/foreign/llama_kinds.h"
 #include "models/foreign/rotary.h"
 #include "models/model_file.h"
 
@@ -19,43 +21,6 @@ namespace {
 
 constexpr const char* kPrefix = "model.";
 constexpr const char* kTable = "model.embed_tokens.weight";
-
-/// The settings of a family member that the config does not state.
-struct Kind {
-  const char* model_type;
-  const char* name;
-  std::int64_t vocab_size, d_model, d_ff, n_layers, n_heads, n_kv_heads /* 0: as n_heads */, d_head,
-      max_length, window;
-  double epsilon;
-  DefaultIds ids;
-  RotarySettingsOf rotary = {};
-};
-
-/// Yarn and what else scales positions in other models is longrope in Phi-3.
-constexpr RotarySettingsOf kPartOfHeads{"rope_theta", "partial_rotary_factor", 1, false};
-
-constexpr Kind kKinds[] = {
-    {"llama", "Llama", 32000, 4096, 11008, 32, 32, 0, 0, 2048, 0, 1e-6, {1, 2}},
-    {"mistral", "Mistral", 32000, 4096, 14336, 32, 32, 8, 0, 131072, 4096, 1e-6, {1, 2}},
-    {"qwen2", "Qwen2", 151936, 4096, 22016, 32, 32, 32, 0, 32768, 4096, 1e-6, {}},
-    {"qwen3", "Qwen3", 151936, 4096, 22016, 32, 32, 32, 128, 32768, 4096, 1e-6, {}},
-    {"gemma", "Gemma", 256000, 3072, 24576, 28, 16, 16, 256, 8192, 0, 1e-6, {2, 1, 0}},
-    {"phi3", "Phi-3", 32064, 3072, 8192, 32, 32, 0, 0, 4096, 0, 1e-5, {1, 32000, 32000}, kPartOfHeads},
-};
-
-const Kind* kind_of(const std::string& model_type) {
-  const auto found = std::ranges::find(kKinds, model_type, &Kind::model_type);
-  return found == std::end(kKinds) ? nullptr : &*found;
-}
-
-bool is_kind(const Kind& kind, std::string_view model_type) {
-  return kind.model_type == model_type;
-}
-
-/// attention_bias states whether all four projections have one.
-bool has_biases_by_choice(const Kind& kind) {
-  return is_kind(kind, "llama") || is_kind(kind, "qwen3") || is_kind(kind, "gemma");
-}
 
 std::vector<SameField> same_fields(const Kind& kind) {
   return {{"vocab_size", "target_vocab_size", kind.vocab_size},
@@ -69,34 +34,30 @@ std::vector<SameField> same_fields(const Kind& kind) {
 }
 
 bool recognises(const Source& source) {
-  return kind_of(source.model_type()) != nullptr;
+  return kind_of(source.model_type()) != nullptr || source.model_type() == kWithImages;
 }
 
-/// One window for all layers, or none.
-std::int64_t window_of(ConfigFields& fields, const Kind& kind, const DecoderOnlyConfig& config) {
+void read_window(ConfigFields& fields, const Kind& kind, DecoderOnlyConfig& config) {
   std::int64_t window =
       fields.number("sliding_window", fields.states_null("sliding_window") ? 0 : kind.window);
-  const Json& types = fields.get("layer_types");
-  if (is_kind(kind, "qwen2") || is_kind(kind, "qwen3")) {
+  HasWindow usual = [](std::int64_t) { return true; };
+  if (kind.is_qwen()) {
     const std::int64_t full = fields.number("max_window_layers", 28);
     if (!fields.flag("use_sliding_window", false)) window = 0;
-    if (types.is_null()) {  // layer_types follow from max_window_layers
-      if (full >= config.n_decoder_layers) window = 0;
-      if (window > 0 && full > 0 && window < config.max_length)
-        fields.refuse("max_window_layers",
-                      "0, or as many as there are layers: all layers have one window here");
-    }
+    usual = [full](std::int64_t layer) { return layer >= full; };
   }
-  if (types.is_array()) {
-    const auto all = [&](const char* type) {
-      return std::ranges::count(types, Json(type)) == std::ssize(types);
-    };
-    if (all("full_attention")) return 0;
-    if (!all("sliding_attention")) fields.refuse("layer_types", "one type for all layers");
-  } else if (!types.is_null()) {
-    fields.refuse("layer_types", "a list");
+  if (kind.is("gemma3_text")) {
+    const std::int64_t pattern = fields.number("sliding_window_pattern", 6);
+    fields.without_effect("_sliding_window_pattern");
+    if (pattern == 0) fields.refuse("sliding_window_pattern", "at least 1");
+    if (window == 0) fields.refuse("sliding_window", "at least 1");
+    usual = [pattern](std::int64_t layer) { return pattern > 0 && (layer + 1) % pattern > 0; };
+  } else if (window >= config.max_length) {
+    window = 0;  // elsewhere it would tell which base the layers have
   }
-  return window >= config.max_length ? 0 : window;
+  read_layer_types(fields, window, usual, config.n_decoder_layers, config);
+  if (!kind.reads_layer_types() && config.window_layers != "w")
+    fields.refuse("layer_types", "one type for all layers");
 }
 
 DecoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind) {
@@ -108,13 +69,20 @@ DecoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind) {
   // Other programs state explicitly what is the default here.
   if (config.d_head * config.n_heads == config.d_model) config.d_head = 0;
   if (config.n_kv_heads == config.n_heads) config.n_kv_heads = 0;
-  const bool is_gemma = is_kind(kind, "gemma"), is_phi3 = is_kind(kind, "phi3");
-  config.activation = fields.choice("hidden_act", is_gemma ? "gelu_pytorch_tanh" : "silu", kActivations);
-  if (is_gemma) {
+  const bool is_gemma = kind.is_gemma(), is_gemma3 = kind.is("gemma3_text"), is_phi3 = kind.is("phi3");
+  config.activation = fields.choice(kind.activation(), is_gemma ? "gelu_pytorch_tanh" : "silu", kActivations);
+  if (is_gemma) fields.expect("use_bidirectional_attention", {false});
+  if (is_gemma3) {
+    config.norm = "sandwich";
+    config.score_width = fields.number("query_pre_attn_scalar", 256);
+    if (config.score_width == 0) fields.refuse("query_pre_attn_scalar", "at least 1");
+    if (config.n_heads > 0 && config.score_width == config.head_width()) config.score_width = 0;
+    for (const char* cap : {"attn_logit_softcapping", "final_logit_softcapping"}) fields.expect(cap, {});
+    fields.without_effect("cache_implementation");
+  } else if (is_gemma) {
     if (config.activation == "gelu")
       config.activation = "gelu_tanh";  // transformers takes it so in old files
     fields.expect("hidden_activation", {"gelu_pytorch_tanh"});
-    fields.expect("use_bidirectional_attention", {false});
   }
   config.gated = true;
   config.norm_kind = is_gemma ? "rms_plus_one" : "rms";
@@ -127,21 +95,21 @@ DecoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind) {
     fields.without_effect("original_max_position_embeddings");  // only with longrope
   }
   config.feed_forward_bias = false;
-  config.qk_norm = is_kind(kind, "qwen3");
-  config.attention_bias = is_kind(kind, "qwen2") ? "qkv" : "none";
-  if (is_kind(kind, "llama"))
+  config.qk_norm = kind.has_qk_norm();
+  config.attention_bias = kind.is("qwen2") ? "qkv" : "none";
+  if (kind.is("llama"))
     config.feed_forward_bias = fields.flag("mlp_bias", false);
   else
     fields.expect("mlp_bias", {false});
-  if (has_biases_by_choice(kind)) {
+  if (kind.has_biases_by_choice()) {
     if (fields.flag("attention_bias", false)) config.attention_bias = "all";
-  } else if (is_kind(kind, "qwen2")) {
+  } else if (kind.is("qwen2")) {
     fields.expect("attention_bias", {true, false});  // its code does not ask
   } else {
     fields.expect("attention_bias", {false});
   }
+  read_window(fields, kind, config);
   read_rotary(kind.rotary, fields, config);
-  config.sliding_window = window_of(fields, kind, config);
   fields.expect("pretraining_tp", {1});
   return config;
 }
@@ -160,7 +128,7 @@ Mappings mappings_of(const DecoderOnlyConfig& config) {
     const std::string attention = ours + "self_attention/", network = ours + "feed_forward/";
     map.norm(theirs + "input_layernorm", ours + "self_attention_norm", d, false);
     if (fused) {
-      map.stacked(theirs + "self_attn.qkv_proj.weight", d, attention,
+      map.stacked(theirs + "self_attn.qkv_proj", d, attention,
                   {{"query", queries}, {"key", keys}, {"value", keys}});
     } else {
       map.linear(theirs + "self_attn.q_proj", attention + "query", d, queries, biases);
@@ -172,9 +140,15 @@ Mappings mappings_of(const DecoderOnlyConfig& config) {
       map.norm(theirs + "self_attn.q_norm", attention + "query_norm", d_head, false);
       map.norm(theirs + "self_attn.k_norm", attention + "key_norm", d_head, false);
     }
-    map.norm(theirs + "post_attention_layernorm", ours + "feed_forward_norm", d, false);
+    if (config.norm == "sandwich") {
+      map.norm(theirs + "post_attention_layernorm", ours + "self_attention_post_norm", d, false);
+      map.norm(theirs + "pre_feedforward_layernorm", ours + "feed_forward_norm", d, false);
+      map.norm(theirs + "post_feedforward_layernorm", ours + "feed_forward_post_norm", d, false);
+    } else {
+      map.norm(theirs + "post_attention_layernorm", ours + "feed_forward_norm", d, false);
+    }
     if (fused) {
-      map.stacked(theirs + "mlp.gate_up_proj.weight", d, network, {{"gate", d_ff}, {"inner", d_ff}});
+      map.stacked(theirs + "mlp.gate_up_proj", d, network, {{"gate", d_ff}, {"inner", d_ff}});
     } else {
       map.linear(theirs + "mlp.gate_proj", network + "gate", d, d_ff, ff_bias);
       map.linear(theirs + "mlp.up_proj", network + "inner", d, d_ff, ff_bias);
@@ -191,12 +165,15 @@ Mappings mappings_of(const DecoderOnlyConfig& config) {
 }
 
 MakeMappings mappings_of(const Kind& kind) {
-  return is_kind(kind, "phi3") ? mappings_of<true> : mappings_of<false>;
+  return kind.is("phi3") ? mappings_of<true> : mappings_of<false>;
 }
 
 ForeignModel describe(const Source& source) {
-  const Kind& kind = *kind_of(source.model_type());
   ConfigFields fields = source.config();
+  if (source.model_type() == kWithImages)
+    fail(fields.where(), ": model_type is ", kWithImages,
+         ", which is of text and images: only models of text alone, gemma3_text, are supported");
+  const Kind& kind = *kind_of(source.model_type());
   fields.without_effect_in_any_model();
   const DecoderOnlyConfig config = config_of(fields, kind);
   ForeignModel found = finish_decoder(source, fields, config, kind.ids, {kTable, kPrefix}, mappings_of(kind));
@@ -210,24 +187,35 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   DecoderOnlyConfig config;
   from_json(loaded.model->config_json, fields_of(config));
   const bool has_part = config.d_rotary > 0 || origin_kind(loaded) == "Phi-3";
-  const Kind& kind = *kind_of(config.norm_kind == "rms_plus_one" ? "gemma"
-                              : has_part                         ? "phi3"
-                              : config.qk_norm                   ? "qwen3"
-                              : config.attention_bias == "qkv"   ? "qwen2"
-                              : config.sliding_window > 0        ? "mistral"
-                                                                 : "llama");
+  const Kind& kind = *kind_of(config.norm == "sandwich"            ? "gemma3_text"
+                              : config.norm_kind == "rms_plus_one" ? "gemma"
+                              : has_part                           ? "phi3"
+                              : config.qk_norm                     ? "qwen3"
+                              : config.attention_bias == "qkv"     ? "qwen2"
+                              : config.window_layers != "w"        ? "ministral"
+                              : config.sliding_window > 0          ? "mistral"
+                                                                   : "llama");
   Requirements require(fields_of(config), reasons);
   require.want(
-      "positions=rotary norm=pre norm_kind=rms|rms_plus_one final_norm=by_norm|yes score_scale=1/sqrt_d_head "
+      "positions=rotary norm=pre|sandwich norm_kind=rms|rms_plus_one final_norm=by_norm|yes "
+      "score_scale=1/sqrt_d_head "
       "residual=true parallel_residual=no gated=true embedding_norm=false output_bias=false logit_scale=1.0");
-  if (!is_kind(kind, "llama")) require.want("feed_forward_bias=false");
-  const bool is_gemma = is_kind(kind, "gemma"), is_phi3 = is_kind(kind, "phi3"),
-             slides = is_kind(kind, "mistral") || is_phi3;
-  if (slides) require.want("attention_bias=none");
-  if (has_biases_by_choice(kind)) require.want("attention_bias=none|all");
-  if (!slides) require.want("sliding_window=0");
-  if (!is_kind(kind, "qwen3")) require.want("qk_norm=false");
-  if (is_gemma) require.want("embedding_scale=sqrt_d activation=gelu_tanh|silu|relu");
+  if (!kind.is("llama")) require.want("feed_forward_bias=false");
+  const bool is_gemma3 = kind.is("gemma3_text"), is_phi3 = kind.is("phi3"),
+             has_types = kind.has_layer_types();
+  if (kind.has_one_window() || kind.is("ministral")) require.want("attention_bias=none");
+  if (kind.has_biases_by_choice()) require.want("attention_bias=none|all");
+  if (!kind.has_one_window() && !has_types) require.want("sliding_window=0");
+  if (!has_types) require.want("window_layers=w");
+  require.want("qk_norm", {kind.has_qk_norm()});
+  if (is_gemma3) {
+    require.want("norm_kind=rms_plus_one");
+    if (config.sliding_window > 0 && config.rope_local_base == 0) require.want("rope_scaling=none");
+  } else {
+    require.want("rope_local_base=0.0");
+    require.want("score_width", {0, config.head_width()});
+  }
+  if (kind.is_gemma()) require.want("embedding_scale=sqrt_d activation=gelu_tanh|silu|relu");
   if (is_phi3) require.want("rope_scaling=none");
   if (is_phi3) require.want("d_head", {0, config.d_model / config.n_heads});
   if (!is_phi3) require.want("d_rotary=0");
@@ -237,10 +225,12 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
       {{"silu", "silu"}, {"gelu", "gelu"}, {"gelu_tanh", "gelu_pytorch_tanh"}, {"relu", "relu"}});
   if (!reasons.empty()) return std::nullopt;
   Exported out;
-  out.config = {{"architectures", {concat(is_phi3 ? "Phi3" : kind.name, "ForCausalLM")}},
+  std::string class_name = kind.name;
+  std::erase_if(class_name, [](char c) { return c == '-' || c == ' '; });
+  out.config = {{"architectures", {class_name + "ForCausalLM"}},
                 {"model_type", kind.model_type},
                 {"num_key_value_heads", config.key_heads()},
-                {"hidden_act", activation}};
+                {kind.activation(), activation}};
   if (is_phi3) {
     out.config["resid_pdrop"] = config.dropout;
     state_embedding_dropout(config, "embd_pdrop", out.config);
@@ -249,17 +239,26 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   }
   state_same(same_fields(kind), fields_of(config), out.config);
   state_rotary(kind.rotary, config, out.config);
-  if (is_kind(kind, "llama")) out.config["mlp_bias"] = config.feed_forward_bias;
-  if (has_biases_by_choice(kind)) out.config["attention_bias"] = config.attention_bias == "all";
-  if (slides) out.config["sliding_window"] = config.sliding_window > 0 ? Json(config.sliding_window) : Json();
-  finish_decoder(loaded, config, {kTable, kPrefix}, mappings_of(kind), out, is_gemma);
+  if (kind.is("llama")) out.config["mlp_bias"] = config.feed_forward_bias;
+  if (kind.has_biases_by_choice()) out.config["attention_bias"] = config.attention_bias == "all";
+  if (is_gemma3)
+    out.config["query_pre_attn_scalar"] = config.score_width > 0 ? config.score_width : config.head_width();
+  const bool has_window = config.sliding_window > 0;
+  if (kind.has_one_window()) out.config["sliding_window"] = has_window ? Json(config.sliding_window) : Json();
+  if (is_gemma3 || (has_types && has_window)) {
+    out.config["sliding_window"] =
+        has_window ? config.sliding_window : config.max_length;  // one without any effect
+    state_layer_types(config, config.n_decoder_layers, out.config);
+    if (kind.is_qwen()) out.config["use_sliding_window"] = true;
+  }
+  finish_decoder(loaded, config, {kTable, kPrefix}, mappings_of(kind), out, kind.is_gemma());
   return out;
 }
 
 }  // namespace
 }  // namespace llama
 
-const Family kLlama{"llama, mistral, qwen2, qwen3, gemma, phi3", llama::recognises, llama::describe,
-                    llama::express};
+const Family kLlama{"llama, mistral, ministral, qwen2, qwen3, gemma, gemma3_text, phi3", llama::recognises,
+                    llama::describe, llama::express};
 
 }  // namespace heed::foreign

@@ -95,11 +95,13 @@ void Mappings::linear(const std::string& source, const std::string& scope, std::
 }
 
 void Mappings::stacked(const std::string& source, std::int64_t d_in, const std::string& scope,
-                       const std::vector<std::pair<const char*, std::int64_t>>& parts) {
+                       const std::vector<std::pair<const char*, std::int64_t>>& parts, bool bias) {
   std::int64_t rows = 0, first = 0;
   for (const auto& [name, d_out] : parts) rows += d_out;
   for (const auto& [name, d_out] : parts) {
-    add({source, {rows, d_in}, concat(scope, name, "/weight"), true, 0, {{first, first + d_out}}});
+    const std::vector<Slice> slice{{first, first + d_out}};
+    add({source + ".weight", {rows, d_in}, concat(scope, name, "/weight"), true, 0, slice});
+    if (bias) add({source + ".bias", {rows}, concat(scope, name, "/bias"), false, 1, slice});
     first += d_out;
   }
 }

@@ -50,9 +50,10 @@ class Mappings {
   /// <source>.weight [d_out, d_in], .bias [d_out]  ->  <scope>/weight [d_in, d_out], /bias.
   void linear(const std::string& source, const std::string& scope, std::int64_t d_in, std::int64_t d_out,
               bool bias = true);
-  /// Linear layers without biases that share one tensor, [out of all, d_in]  ->  <scope><name>/weight.
+  /// Linear layers that share one tensor, <source>.weight [out of all, d_in], .bias [out of all]  ->
+  /// <scope><name>/weight, /bias.
   void stacked(const std::string& source, std::int64_t d_in, const std::string& scope,
-               const std::vector<std::pair<const char*, std::int64_t>>& parts);
+               const std::vector<std::pair<const char*, std::int64_t>>& parts, bool bias = false);
   /// <source>.weight, .bias  ->  <scope>/gamma, /beta.
   void norm(const std::string& source, const std::string& scope, std::int64_t d, bool beta = true);
   /// A second copy of `original`, which a file may or may not have. If the two differ, import fails: a family

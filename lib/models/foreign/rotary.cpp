@@ -5,10 +5,10 @@
 namespace heed::foreign {
 namespace {
 
-constexpr const char* kShare = "partial_rotary_factor";
+constexpr const char *kBase = "rope_theta", *kShare = "partial_rotary_factor";
 
 /// The settings specific to YaRN. Null is their default, and so, for the two betas, is 0.
-void read_yarn(ConfigFields& fields, DecoderOnlyConfig& config) {
+void read_yarn(ConfigFields& fields, TransformerOptions& config) {
   const auto above_zero = [&](const char* name, double otherwise) {
     const double stated = fields.real(name, 0);
     return stated == 0 ? otherwise : stated;
@@ -26,7 +26,7 @@ void read_yarn(ConfigFields& fields, DecoderOnlyConfig& config) {
 }
 
 /// The fields of rope_scaling, or of rope_parameters. `share`: of a head, if they do not state it.
-void read_scaling(const RotarySettingsOf& family, ConfigFields& fields, DecoderOnlyConfig& config,
+void read_scaling(const RotarySettingsOf& family, ConfigFields& fields, TransformerOptions& config,
                   double& share) {
   const char* type = fields.has("rope_type") ? "rope_type" : "type";
   config.rope_scaling =
@@ -48,6 +48,24 @@ void read_scaling(const RotarySettingsOf& family, ConfigFields& fields, DecoderO
     fields.expect(kShare, {1.0, 1});
 }
 
+/// The fields of rope_parameters, which hold those of each kind of layer if the kinds differ.
+void read_parameters(const RotarySettingsOf& family, ConfigFields& fields, TransformerOptions& config,
+                     double& share) {
+  if (family.local_base) {
+    ConfigFields local = fields.object("sliding_attention");
+    config.rope_local_base = local.real(kBase, config.rope_local_base);
+    for (const char* type : {"rope_type", "type"}) local.expect(type, {"default"});
+    fields.merge(local);
+    ConfigFields global = fields.object("full_attention");
+    config.rope_base = global.real(kBase, config.rope_base);
+    read_scaling(family, global, config, share);
+    fields.merge(global);
+  } else {
+    config.rope_base = fields.real(kBase, config.rope_base);
+    read_scaling(family, fields, config, share);
+  }
+}
+
 /// As transformers rounds it.
 std::int64_t part_of(std::int64_t d_head, double share) {
   return static_cast<std::int64_t>(static_cast<double>(d_head) * share);
@@ -55,29 +73,34 @@ std::int64_t part_of(std::int64_t d_head, double share) {
 
 }  // namespace
 
-void read_rotary(const RotarySettingsOf& family, ConfigFields& fields, DecoderOnlyConfig& config) {
+void read_rotary(const RotarySettingsOf& family, ConfigFields& fields, TransformerOptions& config) {
   config.positions = "rotary";
-  config.rope_base = fields.real(family.base, 10000);
+  config.rope_base = fields.real(family.base, family.usual_base);
+  if (family.local_base) config.rope_local_base = fields.real(family.local_base, 10000);
   double share = family.share ? fields.real(family.share, family.usual_share) : 1;
   ConfigFields old = fields.object("rope_scaling");
-  old.without_effect("rope_theta");
+  old.without_effect(kBase);
   read_scaling(family, old, config, share);
   fields.merge(old);
   if (fields.has("rope_parameters")) {
-    const DecoderOnlyConfig stated = config;
+    const TransformerOptions stated = config;
     const double stated_share = share;
     ConfigFields parameters = fields.object("rope_parameters");
-    config.rope_base = parameters.real("rope_theta", config.rope_base);
-    read_scaling(family, parameters, config, share);
+    read_parameters(family, parameters, config, share);
     fields.merge(parameters);
     if ((fields.has(family.base) && stated.rope_base != config.rope_base) ||
+        (family.local_base && fields.has(family.local_base) &&
+         stated.rope_local_base != config.rope_local_base) ||
         (family.share && fields.has(family.share) && stated_share != share) ||
         (fields.has("rope_scaling") &&
          (stated.rope_scaling != config.rope_scaling || stated.rope_factor != config.rope_factor)))
       fields.refuse("rope_parameters",
-                    concat("what ", family.base, family.share ? concat(", ", family.share) : "",
-                           " and rope_scaling say"));
+                    concat("what ", family.base, family.local_base ? concat(", ", family.local_base) : "",
+                           family.share ? concat(", ", family.share) : "", " and rope_scaling say"));
   }
+  if (config.sliding_window == 0 ||
+      (config.rope_local_base == config.rope_base && config.rope_scaling == "none"))
+    config.rope_local_base = 0;  // as in the others
   const Json& parameters = fields.get("rope_parameters");
   const bool is_inside = parameters.is_object() && parameters.contains(kShare);
   const std::string name = is_inside ? concat("rope_parameters.", kShare) : family.share ? family.share : "";
@@ -93,14 +116,18 @@ void read_rotary(const RotarySettingsOf& family, ConfigFields& fields, DecoderOn
   if (config.d_rotary == d_head) config.d_rotary = 0;
 }
 
-std::string rotary_formula(const DecoderOnlyConfig& config) {
+std::string rotary_formula(const PositionOptions& config) {
   const std::string width = config.d_rotary > 0 ? std::to_string(config.d_rotary) : "d_head";
-  return concat("rotary, pairs (i, i + ", width, "/2), base ", config.rope_base, ", scaling ",
-                config.rope_scaling);
+  return concat(
+      "rotary, pairs (i, i + ", width, "/2), base ", config.rope_base, ", scaling ", config.rope_scaling,
+      config.rope_local_base > 0 ? concat("; with the window base ", config.rope_local_base, ", not scaled")
+                                 : "");
 }
 
-void state_rotary(const RotarySettingsOf& family, const DecoderOnlyConfig& config, Json& out) {
+void state_rotary(const RotarySettingsOf& family, const TransformerOptions& config, Json& out) {
   out[family.base] = config.rope_base;
+  if (family.local_base)
+    out[family.local_base] = config.rope_local_base > 0 ? config.rope_local_base : config.rope_base;
   if (family.share) {
     const std::int64_t d_head = config.head_width(), turned = config.d_rotary > 0 ? config.d_rotary : d_head;
     double share = static_cast<double>(turned) / static_cast<double>(d_head);

@@ -37,9 +37,9 @@ AttentionOptions options_of(const Scope<T>& scope, std::int64_t d_head, bool cau
   AttentionOptions options;
   options.n_heads = config.n_heads;
   options.n_kv_heads = config.n_kv_heads;
-  options.scale = config.scaled ? scaled_dot_factor(d_head) : 1;
+  options.scale = config.scaled ? scaled_dot_factor(config.score_width > 0 ? config.score_width : d_head) : 1;
   options.causal = causal;
-  options.window = causal ? config.window : 0;
+  options.window = config.window;
   options.drop = scope.dropout(config.dropout);
   options.keep_weights = scope.wants("weights");
   options.keep_scores = scope.wants("scores");
@@ -54,7 +54,7 @@ Var<T> compared(const Scope<T>& scope, const std::string& part, Var<T> x, const 
                 std::int64_t heads, const HeadConfig& config, Matrix<const T> turns = {}) {
   x = scope.name(part, x, rows, heads);
   if (config.qk_norm) {
-    x = rms_norm(x, scope.parameter(part + "_norm/gamma"), static_cast<T>(config.norm_epsilon));
+    x = normalise(scope / (part + "_norm"), x, *config.qk_norm);
     x = scope.name("normed_" + part, x, rows, heads);
   }
   if (!turns.data) return x;
@@ -120,7 +120,7 @@ void add_projections(ParameterSet<T>& parameters, const std::string& scope,
   parameters.add_stacked(scope, stacked, d, biased ? std::optional(Init::zeros()) : std::nullopt);
   for (const std::string& part : parts) {
     if (config.qk_norm && part != "value")
-      parameters.add(scope + "/" + part + "_norm/gamma", {width.d_head}, Init::ones());
+      add_norm(parameters, concat(scope, "/", part, "_norm"), width.d_head, config.qk_norm->kind);
   }
 }
 
@@ -194,7 +194,9 @@ template <class T>
 Var<T> cross_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, const Packing& groups,
                        const KeysAndValues<T>& memory, const Packing& memory_rows, const HeadConfig& config) {
   Var<T> q = compared(scope, "query", project(scope, x, kQuery, config), rows, config.n_heads, config);
-  return attend_and_join(scope, q, memory, rows, groups, memory_rows, false, config);
+  HeadConfig everywhere = config;
+  everywhere.window = 0;
+  return attend_and_join(scope, q, memory, rows, groups, memory_rows, false, everywhere);
 }
 
 HEED_INSTANTIATE(add_self_attention)

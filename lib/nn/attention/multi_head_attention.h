@@ -5,13 +5,15 @@
 // Ainslie et al. 2023). Parameters under the scope: query, key, value, output, each with weight and
 // optionally bias; query [d, n_heads d_head], key and value [d, n_kv_heads d_head], output [n_heads d_head,
 // d]; head i owns columns i*d_head .. (i+1)*d_head - 1. With qk_norm also query_norm/gamma and key_norm/gamma
-// [d_head]: queries and keys are divided by their root mean square, head by head (Qwen3). Named values: the
+// [d_head]: queries and keys are divided by their root mean square, head by head (Qwen3, Gemma 3). Named values: the
 // projections query, key, value; then, if enabled, normed_query, normed_key and rotated_query, rotated_key
 // (the last of these are compared); position_bias, scores, weights, context (heads side by side), output.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "nn/norm.h"
 #include "nn/positional_encoding.h"
 #include "nn/scope.h"
 #include "tensor/key_value_cache.h"
@@ -24,14 +26,14 @@ inline const Choice<AttentionBias> kAttentionBiases{"attention_bias", {"all", "q
 
 struct HeadConfig {
   std::int64_t n_heads = 1;
-  double dropout = 0;           ///< on the attention weights
-  std::int64_t n_kv_heads = 0;  ///< divides n_heads; 0: n_heads
-  std::int64_t d_head = 0;      ///< 0: d_model / n_heads
-  bool qk_norm = false;
-  double norm_epsilon = 1e-5;  ///< of qk_norm
-  bool scaled = true;          ///< scores are divided by sqrt(d_head)
+  double dropout = 0;                   ///< on the attention weights
+  std::int64_t n_kv_heads = 0;          ///< divides n_heads; 0: n_heads
+  std::int64_t d_head = 0;              ///< 0: d_model / n_heads
+  std::optional<NormSettings> qk_norm;  ///< of queries and keys: rms or rms_plus_one
+  bool scaled = true;                   ///< scores are divided by sqrt(score_width)
+  std::int64_t score_width = 0;         ///< 0: d_head
   AttentionBias bias = AttentionBias::all;
-  std::int64_t window = 0;  ///< causal self-attention sees this many last positions; 0: all
+  std::int64_t window = 0;  ///< self-attention sees only keys less than this far from a query; 0: all
 
   bool biased_inputs() const { return bias == AttentionBias::all || bias == AttentionBias::qkv; }
   bool biased_output() const { return bias == AttentionBias::all || bias == AttentionBias::output; }

@@ -28,7 +28,7 @@ def check(file, kv_heads, scale, causal, window):
         products = x["query_vector"] @ x["key_vector"][of].transpose(0, 2, 1)
         scores = products * scale + x.get("position_bias", 0)
         i, j = np.arange(n)[:, None], np.arange(m)[None, :]
-        seen = (j <= i) & (j > i - window) if causal else np.ones((n, m), bool)
+        seen = ((j <= i) | (not causal)) & ((abs(j - i) < window) | (window == 0))
         powers = np.where(seen, np.exp(scores - scores.max(-1, keepdims=True)), 0)
         weights = powers / powers.sum(-1, keepdims=True)
         for name, wanted in (("products", products), ("scores", scores), ("weights", weights),
@@ -41,16 +41,20 @@ def check(file, kv_heads, scale, causal, window):
 
 check("llama_layer.h5", 2, 6 ** -0.5, True, 5)
 check("pair_layer.h5", 3, 1.0, False, 0)
+check("gemma_layer_1.h5", 2, 10 ** -0.5, True, 3)
+check("gemma_layer_2.h5", 2, 10 ** -0.5, True, 24)
+check("modern_layer.h5", 2, 6 ** -0.5, False, 3)
 
 # What was found word by word is as probable when it is read at once.
-with h5py.File("found.h5") as found, h5py.File("forced.h5") as forced:
-    shape = min(found["hypotheses/token_logprob"].shape[2], forced["hypotheses/token_logprob"].shape[2])
-    a = found["hypotheses/token_logprob"][:, 0, :shape]
-    b = forced["hypotheses/token_logprob"][:, 0, :shape]
-    length = np.minimum(found["hypotheses/length"][:, 0], forced["hypotheses/length"][:, 0])
-    same = np.arange(shape)[None, :] < length[:, None] - 1
-    assert same.sum() > 20 and abs(a - b)[same].max() < 1e-5, abs(a - b)[same].max()
-    print("word by word as at once")
+for model in "", "gemma_":
+    with h5py.File(model + "found.h5") as found, h5py.File(model + "forced.h5") as forced:
+        shape = min(found["hypotheses/token_logprob"].shape[2], forced["hypotheses/token_logprob"].shape[2])
+        a = found["hypotheses/token_logprob"][:, 0, :shape]
+        b = forced["hypotheses/token_logprob"][:, 0, :shape]
+        length = np.minimum(found["hypotheses/length"][:, 0], forced["hypotheses/length"][:, 0])
+        same = np.arange(shape)[None, :] < length[:, None] - 1
+        assert same.sum() > 20 and abs(a - b)[same].max() < 1e-5, abs(a - b)[same].max()
+        print("word by word as at once")
 
 with h5py.File("saliency.h5") as file:
     scores = file["saliency/scores"][()]

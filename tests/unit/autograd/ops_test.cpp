@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(rotary_positions) {
 BOOST_AUTO_TEST_CASE(grouped_heads_with_bias_and_window) {
   const std::vector<std::int32_t> lengths{3, 1, 4};
   const Packing rows{std::span(lengths)};
-  for (const std::int64_t window : {0, 2}) {
+  for (const auto& [window, causal] : {std::pair(0, true), {2, true}, {2, false}, {3, false}}) {
     for (const Dropout& drop : {Dropout{}, kDrop}) {
       OpCheck check;
       check.input(8, 12);  // 4 heads
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(grouped_heads_with_bias_and_window) {
         options.n_heads = 4;
         options.n_kv_heads = 2;
         options.scale = 0.6;
-        options.causal = true;
+        options.causal = causal;
         options.window = window;
         options.drop = drop;
         return attention<double>(v[0], v[1], v[2], rows, rows, options, nullptr, v[3]).context;
@@ -307,24 +307,26 @@ BOOST_AUTO_TEST_CASE(long_sentences_have_their_gradients) {
   const std::vector<std::int32_t> lengths{130, 3};
   const Packing rows{std::span(lengths)};
   BOOST_REQUIRE(!attention_keeps_weights(130, 130));
-  OpCheck check;
-  check.input(133, 4);  // 2 heads
-  check.input(133, 2);  // of one head of keys
-  check.input(133, 3);
-  check.input(259, 2);
-  check.run([&](auto v) {
-    AttentionOptions options;
-    options.n_heads = 2;
-    options.n_kv_heads = 1;
-    options.scale = 0.6;
-    options.causal = true;
-    options.window = 100;
-    options.drop = kDrop;
-    const AttentionResult<double> result =
-        attention<double>(v[0], v[1], v[2], rows, rows, options, nullptr, v[3]);
-    BOOST_TEST(result.weights.empty());
-    return result.context;
-  });
+  for (const auto& [window, causal] : {std::pair(100, true), {20, false}}) {
+    OpCheck check;
+    check.input(133, 4);  // 2 heads
+    check.input(133, 2);  // of one head of keys
+    check.input(133, 3);
+    check.input(259, 2);
+    check.run([&](auto v) {
+      AttentionOptions options;
+      options.n_heads = 2;
+      options.n_kv_heads = 1;
+      options.scale = 0.6;
+      options.causal = causal;
+      options.window = window;
+      options.drop = kDrop;
+      const AttentionResult<double> result =
+          attention<double>(v[0], v[1], v[2], rows, rows, options, nullptr, v[3]);
+      BOOST_TEST(result.weights.empty());
+      return result.context;
+    });
+  }
 }
 
 BOOST_AUTO_TEST_CASE(memory_of_attention_grows_with_the_length_alone) {

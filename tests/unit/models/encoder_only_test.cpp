@@ -53,6 +53,27 @@ EncoderOnlyConfig like_electra(const std::string& pooling = "") {
   return c;
 }
 
+/// As ModernBERT has it; layer 1 has a window that is shorter than the sentences.
+EncoderOnlyConfig like_modernbert(const std::string& pooling = "") {
+  EncoderOnlyConfig c = like_bert(pooling);
+  c.n_token_types = 0;
+  c.norm = "pre";
+  c.norm_kind = "layer_no_bias";
+  c.first_norm = false;
+  c.positions = "rotary";
+  c.d_head = 4;
+  c.embedding_scale = "1";
+  c.gated = true;
+  c.feed_forward_bias = c.head_bias = false;
+  c.attention_bias = "none";
+  c.sliding_window = 2;
+  c.window_layers = "fw";
+  c.rope_local_base = 50;
+  c.pooler_activation = "gelu";
+  c.pooler_norm = true;
+  return c;
+}
+
 /// kSource in two segments.
 PackedTokens of_two_types() {
   PackedTokens tokens = kSource;
@@ -120,6 +141,58 @@ BOOST_AUTO_TEST_CASE(gradients_of_what_bert_adds) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(gradients_of_what_modernbert_adds) {
+  for (const std::string pooling : {"", "first", "mean", "none"}) {
+    const std::vector<std::int32_t> words{7, 4, 9, 8};
+    const std::vector<std::int32_t> labels =
+        pooling == "none" ? std::vector<std::int32_t>{2, 0, 1, 1, 0, 2, 2, 1, 0, 0, 1, 2, 0, 1}
+                          : std::vector<std::int32_t>{2, 0, 1};
+    Drawn<double> model(like_modernbert(pooling), 9);
+    const ParameterSet<double>& p = model.parameters;
+    BOOST_TEST(!p.contains("encoder/layer_0/self_attention_norm/gamma"));
+    BOOST_TEST(p.contains("encoder/layer_1/self_attention_norm/gamma"));
+    BOOST_TEST(!p.contains("encoder/final_norm/beta"));
+    BOOST_TEST(p.contains("encoder/pooler_norm/gamma") == !pooling.empty());
+    check_gradients(model, "none", [&](Pass<double>& pass) {
+      const Encoded<double> encoded = model.encode(pass, kSource);
+      if (model.classes) return model.class_loss(pass, encoded, labels, 0.1, 0.5).loss * 0.5;
+      const Var<double> states = select_rows<double>({encoded.states}, {{0, 1}, {0, 2}, {0, 7}, {0, 10}});
+      return model.needed_words().loss(pass, states, words, 0.1, 0.5).loss * 0.5;
+    });
+  }
+}
+
+/// Without a causal mask a window is as wide to either side.
+BOOST_AUTO_TEST_CASE(a_window_has_two_sides) {
+  EncoderOnlyConfig config = small();
+  config.n_encoder_layers = 1;
+  config.positions = "none";
+  for (const std::int64_t window : {1, 2, 4}) {
+    config.sliding_window = window;
+    const Drawn<double> model(config, 3);
+    const auto weights_and_states = [&](const std::vector<std::int32_t>& words) {
+      Recording<double> recorder([](const std::string& name) { return name.ends_with("weights"); });
+      Tape<double> tape;
+      Pass<double> pass(tape, model.parameters);
+      pass.recorder = &recorder;
+      const Matrix<const double> states = model.encode(pass, tokens({words})).states.value();
+      return std::pair(recorder.at("encoder/layer_0/self_attention/weights").values,
+                       std::vector<double>(states.data, states.data + states.size()));
+    };
+    const auto [weights, states] = weights_and_states({4, 9, 6, 3, 8, 5, 7, 10});
+    const auto other = weights_and_states({4, 9, 6, 3, 2, 5, 7, 10}).second;
+    for (std::int64_t i = 0; i < 8; ++i) {
+      const auto row = static_cast<std::size_t>(i) * 6;
+      BOOST_TEST((difference(std::span(states).subspan(row, 6), std::span(other).subspan(row, 6)) > 0) ==
+                 (std::abs(i - 4) < window));
+      for (std::int64_t h = 0; h < 2; ++h)
+        for (std::int64_t j = 0; j < 8; ++j)
+          BOOST_TEST((weights[static_cast<std::size_t>((h * 8 + i) * 8 + j)] > 0) ==
+                     (std::abs(i - j) < window));
+    }
+  }
+}
+
 /// Two images of 3 channels and 4 * 4 pixels, in patches of 2 * 2.
 BOOST_AUTO_TEST_CASE(gradients_of_patches) {
   EncoderOnlyConfig config = small("first");
@@ -182,6 +255,18 @@ BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(modernberts_head_stays_with_other_labels_and_poolings) {
+  EncoderOnlyConfig config = like_modernbert();
+  config.pooling = "mean";  // of its classifiers
+  config.classify(4);
+  BOOST_TEST((config.pooler && config.pooling == "mean" && !config.word_transform));
+  config.classify(5, "first");
+  BOOST_TEST(config.pooler);
+  const auto model = build<float>(config);
+  BOOST_TEST((model->classes->pooler && model->classes->pooler->norm && !model->classes->pooler->bias));
+  check_json(*model);
+}
+
 BOOST_AUTO_TEST_CASE(config_travels_as_json_and_is_checked) {
   const auto model = build<float>(small("attention"));
   BOOST_CHECK_EQUAL(make_model<float>(model->config_json)->parameters.count(), model->parameters.count());
@@ -210,6 +295,13 @@ BOOST_AUTO_TEST_CASE(config_travels_as_json_and_is_checked) {
   odd = like_electra("first");
   odd.positions = "sinusoidal";
   BOOST_CHECK_THROW(build<float>(odd), UsageError);
+  odd = like_bert("none");
+  BOOST_CHECK_THROW(build<float>(odd), UsageError);  // a pooler
+  odd = like_modernbert();
+  odd.norm = "post";
+  BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError, [](const Error& e) {
+    return std::string(e.what()).find("first_norm = false") != std::string::npos;
+  });
   odd = small("last");
   BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError, [](const Error& e) {
     return std::string(e.what()).find("first, mean, attention or none") != std::string::npos;

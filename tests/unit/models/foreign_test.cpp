@@ -87,6 +87,12 @@ const std::vector<Mutation> kMutations{
      "gpt2",
      [](Folder& f) { f.config["model_type"] = "gemma2"; },
      {"gemma2", "gpt2", "llama"}},
+    {"a type of text and images",
+     "gemma3",
+     [](Folder& f) {
+       f.config = {{"model_type", "gemma3"}, {"text_config", f.config}};
+     },
+     {"/config.json: model_type is gemma3, which is of text and images", "gemma3_text"}},
     {"no type",
      "gpt2",
      [](Folder& f) { f.config.erase("model_type"); },
@@ -204,12 +210,46 @@ const std::vector<Mutation> kMutations{
        f.config["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 10000}};
      },
      {"rope_parameters", "rope_theta"}},
-    {"layers of two kinds",
+    {"layers of two kinds in a Llama",
+     "llama",
+     [](Folder& f) {
+       f.config["sliding_window"] = 4;
+       f.config["layer_types"] = Json::array({"full_attention", "sliding_attention"});
+     },
+     {"layer_types is [\"full_attention\",\"sliding_attention\"], wanted one type for all layers"}},
+    {"more kinds than layers",
      "qwen2",
      [](Folder& f) {
        f.config["layer_types"] = Json::array({"full_attention", "sliding_attention"});
      },
-     {"layer_types"}},
+     {"layer_types is [", "wanted full_attention or sliding_attention for each of 1 layers"}},
+    {"layers of another kind",
+     "gemma3",
+     [](Folder& f) { f.config["layer_types"][1] = "chunked_attention"; },
+     {"layer_types is [", "for each of 3 layers"}},
+    {"a Gemma 3 with the caps of Gemma 2",
+     "gemma3",
+     [](Folder& f) {
+       f.config["attn_logit_softcapping"] = 50.0;
+       f.config["final_logit_softcapping"] = 30.0;
+     },
+     {"attn_logit_softcapping is 50.0, which is not supported",
+      "final_logit_softcapping is 30.0, which is not supported"}},
+    {"a Gemma 3 without window or factor, and with a scaled base of its own",
+     "gemma3",
+     [](Folder& f) {
+       f.config["sliding_window"] = nullptr;
+       f.config["query_pre_attn_scalar"] = 0;
+       f.config["rope_parameters"]["sliding_attention"]["rope_type"] = "linear";
+       f.config["rope_parameters"]["sliding_attention"]["factor"] = 2.0;
+     },
+     {"sliding_window is null, wanted at least 1", "query_pre_attn_scalar is 0, wanted at least 1",
+      "rope_parameters.sliding_attention.rope_type is \"linear\", wanted \"default\"",
+      "rope_parameters.sliding_attention.factor = 2.0 is unknown"}},
+    {"two opinions on the base of the window",
+     "gemma3",
+     [](Folder& f) { f.config["rope_local_base_freq"] = 7; },
+     {"rope_parameters is", "wanted what rope_theta, rope_local_base_freq and rope_scaling say"}},
     {"quantised",
      "llama",
      [](Folder& f) {
@@ -332,6 +372,39 @@ const std::vector<Mutation> kMutations{
      },
      {"relative_attention_num_buckets is 64, wanted 32", "pad_token_id is 0, wanted 1",
       "type_vocab_size = 2"}},
+    {"layers that neither slide nor see everything",
+     "modernbert-masked",
+     [](Folder& f) {
+       f.config["layer_types"][1] = "chunked_attention";
+       f.config["architectures"] = {"ModernBertForQuestionAnswering"};
+     },
+     {"layer_types is [", "wanted full_attention or sliding_attention for each of 3 layers",
+      "architectures is [\"ModernBertForQuestionAnswering\"]"}},
+    {"bases of which two settings disagree",
+     "modernbert-masked",
+     [](Folder& f) {
+       f.config["local_rope_theta"] = 7;
+       f.config["rope_parameters"]["full_attention"] = {
+           {"rope_type", "yarn"}, {"rope_theta", 10000}, {"factor", 2}};
+     },
+     {"wanted what global_rope_theta, local_rope_theta and rope_scaling say",
+      "rope_parameters.full_attention.rope_type is \"yarn\"", "rope_parameters.full_attention.factor = 2"}},
+    {"a head with an activation of its own",
+     "modernbert-masked",
+     [](Folder& f) {
+       f.config["classifier_activation"] = "tanh";
+       f.config["classifier_pooling"] = "max";
+       f.config["global_attn_every_n_layers"] = 0;
+     },
+     {"classifier_activation is \"tanh\", wanted that of hidden_activation", "classifier_pooling is \"max\"",
+      "global_attn_every_n_layers is 0, wanted at least 1"}},
+    {"norms that lost their bias",
+     "modernbert-mean",
+     [](Folder& f) {
+       f.tensors.erase("model.final_norm.bias");
+       f.tensors.erase("head.norm.bias");
+     },
+     {"model.final_norm.bias [32] is missing", "head.norm.bias [32] is missing"}},
     {"a class that steers a terminal",
      "bert-classes",
      [](Folder& f) { f.config["id2label"]["0"] = "a\tb"; },
@@ -373,6 +446,8 @@ BOOST_AUTO_TEST_CASE(take_what_is_not_stated_as_transformers_does) {
                            "electra-classes",
                            "distilbert-classes",
                            "distilbert-tokens",
+                           "modernbert-masked",
+                           "modernbert-mean",
                            "vit",
                            "gpt2",
                            "gpt-neox",
@@ -383,7 +458,9 @@ BOOST_AUTO_TEST_CASE(take_what_is_not_stated_as_transformers_does) {
                            "mistral",
                            "qwen2",
                            "qwen3",
+                           "ministral",
                            "gemma",
+                           "gemma3",
                            "phi3",
                            "marian",
                            "t5",
@@ -435,8 +512,9 @@ BOOST_AUTO_TEST_CASE(take_the_encoder_of_a_discriminator) {
 
 /// What computes the same is exported by the name that it came with.
 BOOST_AUTO_TEST_CASE(keep_their_name_in_an_export) {
-  for (const char* name : {"roberta-masked", "xlm-roberta-masked", "camembert-tokens", "mpnet-classes",
-                           "electra-tokens", "electra-masked", "bert-masked"}) {
+  for (const char* name :
+       {"roberta-masked", "xlm-roberta-masked", "camembert-tokens", "mpnet-classes", "electra-tokens",
+        "electra-masked", "bert-masked", "modernbert-mean", "modernbert-tokens", "modernbert-masked"}) {
     const TemporaryFolder temporary;
     const LoadedModel loaded = load_model(std::string(HEED_TESTDATA) + "/import/" + name);
     foreign::export_model(loaded, temporary / "out");
@@ -459,6 +537,7 @@ BOOST_AUTO_TEST_CASE(know_the_same_activations) {
   for (const auto& [model, field] : {std::pair{"bert-masked", "hidden_act"},
                                      {"roberta-classes", "hidden_act"},
                                      {"distilbert-masked", "activation"},
+                                     {"modernbert-tokens", "hidden_activation"},
                                      {"vit", "hidden_act"},
                                      {"gpt2", "activation_function"},
                                      {"gpt-neox", "hidden_act"},
@@ -475,6 +554,30 @@ BOOST_AUTO_TEST_CASE(know_the_same_activations) {
       BOOST_TEST(config.value("activation", "relu") == ours, model << ", " << theirs);
     }
   }
+}
+
+/// transformers 4 states after how many layers one sees everything, and both bases; version 5 lists the layers.
+BOOST_AUTO_TEST_CASE(take_both_forms_of_modernbert) {
+  const TemporaryFolder temporary;
+  Folder folder("modernbert-classes");
+  const std::string digest = load_model(std::string(HEED_TESTDATA) + "/import/modernbert-classes").digest;
+  for (const char* field : {"global_attn_every_n_layers", "global_rope_theta", "local_rope_theta"})
+    folder.config.erase(field);
+  folder.config["layer_types"] = {"full_attention", "sliding_attention"};
+  folder.config["rope_parameters"] = {{"full_attention", {{"rope_type", "default"}, {"rope_theta", 300}}},
+                                      {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", 20}}}};
+  folder.write(temporary / "listed");
+  BOOST_CHECK_EQUAL(load_model(temporary / "listed").digest, digest);
+  const auto window_of = [&](const Json& types, const std::string& name) {
+    folder.config["layer_types"] = types;
+    folder.write(temporary / name);
+    const Json config = Json::parse(load_model(temporary / name).model->config_json);
+    return concat(config.value("sliding_window", 0), ' ', config.value("window_layers", "w"), ' ',
+                  config.value("rope_local_base", 0.0));
+  };
+  BOOST_CHECK_EQUAL(window_of({"full_attention", "sliding_attention"}, "second"), "4 fw 20");
+  BOOST_CHECK_EQUAL(window_of({"sliding_attention", "sliding_attention"}, "both"), "4 w 20");
+  BOOST_CHECK_EQUAL(window_of({"full_attention", "full_attention"}, "neither"), "0 w 0");
 }
 
 /// OPT drops nothing of its embeddings, whatever its layers drop.
@@ -540,6 +643,35 @@ BOOST_AUTO_TEST_CASE(read_the_window_of_qwen) {
       BOOST_TEST(window(false, 4, 0, nullptr) == 0);
     }
   }
+}
+
+/// The shortest letters that give layer_types, or what stands for them, when they are repeated.
+BOOST_AUTO_TEST_CASE(have_windows_in_some_layers) {
+  const TemporaryFolder temporary;
+  const auto letters = [&](Folder& folder) {
+    folder.write(temporary / "m");
+    const Json config = Json::parse(load_model(temporary / "m").model->config_json);
+    return std::tuple(config.value("sliding_window", 0), config.value("window_layers", "w"),
+                      config.value("rope_local_base", 0.0));
+  };
+  Folder gemma("gemma3"), qwen("qwen2-window"), ministral("ministral");
+  BOOST_TEST((letters(gemma) == std::tuple(4, "wwf", 100.0)));
+  gemma.config["layer_types"] = Json::array({"sliding_attention", "full_attention", "sliding_attention"});
+  BOOST_TEST((letters(gemma) == std::tuple(4, "wf", 100.0)));
+  gemma.config["sliding_window"] = 1'000'000;  // too far to hide anything, but it tells the bases
+  BOOST_TEST((letters(gemma) == std::tuple(1'000'000, "wf", 100.0)));
+  gemma.config["layer_types"] = Json::array({"full_attention", "full_attention", "full_attention"});
+  BOOST_TEST((letters(gemma) == std::tuple(0, "w", 0.0)));
+  for (const auto& [pattern, wanted] : {std::pair(2, "wf"), {3, "wwf"}, {4, "w"}}) {
+    gemma.config.erase("layer_types");
+    gemma.config["sliding_window_pattern"] = pattern;
+    gemma.config["sliding_window"] = 4;
+    BOOST_TEST((letters(gemma) == std::tuple(4, wanted, 100.0)));
+  }
+  BOOST_TEST((letters(qwen) == std::tuple(4, "fw", 0.0)));
+  BOOST_TEST((letters(ministral) == std::tuple(4, "wf", 0.0)));
+  ministral.config["model_type"] = "mistral";  // which transformers takes as a Ministral
+  BOOST_TEST((letters(ministral) == std::tuple(4, "wf", 0.0)));
 }
 
 /// What Sockeye has besides and heed has not, each by its name.
@@ -798,6 +930,23 @@ BOOST_DATA_TEST_CASE(
                              "n_heads": 2, "max_length": 9, "norm_kind": "rms_plus_one", "positions": "rotary",
                              "activation": "gelu_tanh", "gated": true, "attention_bias": "none",
                              "feed_forward_bias": false})",
+        R"({"architecture": "decoder", "target_vocab_size": 20, "n_decoder_layers": 3, "d_model": 12, "d_ff": 8,
+                             "n_heads": 2, "max_length": 9, "norm": "sandwich", "norm_kind": "rms_plus_one", "qk_norm": true,
+                             "positions": "rotary", "activation": "gelu_tanh", "gated": true, "attention_bias": "none",
+                             "feed_forward_bias": false, "score_width": 5, "sliding_window": 2, "window_layers": "wf",
+                             "rope_local_base": 20})",
+        R"({"architecture": "decoder", "target_vocab_size": 20, "n_decoder_layers": 2, "d_model": 12, "d_ff": 8,
+                             "n_heads": 2, "max_length": 9, "norm": "sandwich", "norm_kind": "rms_plus_one", "qk_norm": true,
+                             "positions": "rotary", "activation": "gelu_tanh", "gated": true, "attention_bias": "all",
+                             "feed_forward_bias": false, "tied": "none", "rope_scaling": "linear", "rope_factor": 2})",
+        R"({"architecture": "decoder", "target_vocab_size": 20, "n_decoder_layers": 2, "d_model": 12, "d_ff": 8,
+                             "n_heads": 2, "n_kv_heads": 1, "max_length": 9, "norm_kind": "rms", "positions": "rotary",
+                             "activation": "silu", "gated": true, "attention_bias": "qkv", "feed_forward_bias": false,
+                             "sliding_window": 2, "window_layers": "fw"})",
+        R"({"architecture": "decoder", "target_vocab_size": 20, "n_decoder_layers": 2, "d_model": 12, "d_ff": 8,
+                             "n_heads": 2, "n_kv_heads": 1, "max_length": 9, "norm_kind": "rms", "positions": "rotary",
+                             "activation": "silu", "gated": true, "attention_bias": "none", "feed_forward_bias": false,
+                             "sliding_window": 2, "window_layers": "wf"})",
         R"({"architecture": "transformer", "source_vocab_size": 20, "target_vocab_size": 20, "n_encoder_layers": 1,
                              "n_decoder_layers": 2, "d_model": 12, "d_ff": 8, "n_heads": 2, "max_length": 9})",
         R"({"architecture": "transformer", "source_vocab_size": 20, "target_vocab_size": 20, "n_encoder_layers": 1,

@@ -1,6 +1,8 @@
 // The choices that make the layers of later models (models/transformer_parts.h,
 // TransformerOptions::layer_fields), in all architectures that have such layers.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -83,12 +85,29 @@ const std::vector<Variant>& variants() {
          o.rope_base = 30;
        },
        "cross_attention/key/bias"},
+      {"layer norms without beta", [](auto& o) { o.norm_kind = "layer_no_bias"; }},
       {"rms, times 1 + gamma", [](auto& o) { o.norm_kind = "rms_plus_one"; }},
       {"rms after the sublayer, times 1 + gamma",
        [](auto& o) {
          o.norm_kind = "rms_plus_one";
          o.norm = "post";
        }},
+      {"norms before and after the sublayer", [](auto& o) { o.norm = "sandwich"; }},
+      {"layers of Gemma 3",
+       [](auto& o) {
+         o.norm = "sandwich";
+         o.norm_kind = "rms_plus_one";
+         o.positions = "rotary";
+         o.n_kv_heads = 1;
+         o.d_head = 4;
+         o.qk_norm = true;
+         o.attention_bias = "qkv";
+         o.score_width = 7;
+         o.sliding_window = 2;
+         o.window_layers = "wf";
+         o.rope_local_base = 9;
+       },
+       "none"},
       {"in parallel", [](auto& o) { o.parallel_residual = "two_norms"; }},
       {"in parallel, one norm", [](auto& o) { o.parallel_residual = "one_norm"; }},
       {"in parallel, no norm",
@@ -150,6 +169,24 @@ const std::vector<Variant>& variants() {
        [](auto& o) {
          o.sliding_window = 2;
          o.positions = "alibi";
+       }},
+      {"window in the first layer, of its own base",
+       [](auto& o) {
+         o.sliding_window = 2;
+         o.window_layers = "wf";
+         o.positions = "rotary";
+         o.d_head = 4;
+         o.rope_base = 50;
+         o.rope_scaling = "linear";
+         o.rope_factor = 2;
+         o.rope_local_base = 9;
+       },
+       "cross_attention/key/bias"},
+      {"window in the second layer",
+       [](auto& o) {
+         o.sliding_window = 3;
+         o.window_layers = "fw";
+         o.positions = "relative_buckets";
        }},
   };
   return list;
@@ -315,15 +352,56 @@ BOOST_AUTO_TEST_CASE(what_excludes_each_other_is_refused) {
          o.positions = "learned";
          o.d_rotary = 2;
        }},
-      {"norm_kind = layer or rms",
+      {"score_width = 9 is of score_scale = 1/sqrt_d_head",
        [](auto& o) {
-         o.norm_kind = "rms_plus_one";
-         o.qk_norm = true;
+         o.score_scale = "1";
+         o.score_width = 9;
+       }},
+      {"window_layers is 'wx', wanted w or f for each layer, at most 2",
+       [](auto& o) {
+         o.sliding_window = 2;
+         o.window_layers = "wx";
+       }},
+      {"window_layers is ''", [](auto& o) { o.window_layers = ""; }},
+      {"at most 2 of them",
+       [](auto& o) {
+         o.sliding_window = 2;
+         o.window_layers = "ffw";
+       }},
+      {"window_layers = ff leaves no layer the sliding window",
+       [](auto& o) {
+         o.sliding_window = 2;
+         o.window_layers = "ff";
+       }},
+      {"window_layers is of layers with a sliding window", [](auto& o) { o.window_layers = "wf"; }},
+      {"rope_local_base is of layers with a sliding window",
+       [](auto& o) {
+         o.positions = "rotary";
+         o.d_head = 4;
+         o.rope_local_base = 9;
+       }},
+      {"rope_local_base is of rotary positions, and positions = alibi",
+       [](auto& o) {
+         o.positions = "alibi";
+         o.sliding_window = 2;
+         o.rope_local_base = 9;
+       }},
+      {"rope_local_base is 0.5, wanted 0, or above 1",
+       [](auto& o) {
+         o.positions = "rotary";
+         o.d_head = 4;
+         o.sliding_window = 2;
+         o.rope_local_base = 0.5;
        }},
       {"norm = pre or none",
        [](auto& o) {
          o.parallel_residual = "one_norm";
          o.norm = "post";
+       }},
+      {"parallel_residual = two_norms adds up",
+       [](auto& o) {
+         o.parallel_residual = "two_norms";
+         o.norm = "sandwich";
        }},
       {"wanted residual = true",
        [](auto& o) {
@@ -388,6 +466,48 @@ BOOST_AUTO_TEST_CASE(rotation_and_bias_know_distances_only) {
   }
 }
 
+/// A layer is one of a model whose layers are all of its kind.
+BOOST_AUTO_TEST_CASE(windows_and_their_bases_are_of_their_layers) {
+  const auto local = [](auto& o) {
+    o.positions = "rotary";
+    o.d_head = 4;
+    o.sliding_window = 2;
+    o.rope_base = 9;
+  };
+  const auto global = [&](auto& o) {
+    local(o);
+    o.sliding_window = 0;
+    o.rope_base = 50;
+    o.rope_scaling = "linear";
+    o.rope_factor = 2;
+  };
+  const auto recorded = [](const Variant& variant) {
+    const Drawn<double> model(decoder(variant), 4);
+    Recording<double> recorder([](const std::string&) { return true; });
+    logits<double>(model, {}, kTarget, &recorder);
+    return recorder;
+  };
+  const auto one = recorded({"", local}), other = recorded({"", global});
+  const auto hidden = [](const auto& from, const char* layer) {
+    return std::ranges::count(from.at(concat("decoder/", layer, "/self_attention/weights")).values, 0.0);
+  };
+  const auto few = hidden(other, "layer_0"), many = hidden(one, "layer_0");
+  BOOST_TEST(few < many);
+  for (const char* letters : {"wf", "fw"}) {
+    const auto mixed = recorded({"", [&](auto& o) {
+                                   global(o);
+                                   o.sliding_window = 2;
+                                   o.window_layers = letters;
+                                   o.rope_local_base = 9;
+                                 }});
+    const bool local_first = letters[0] == 'w';
+    const auto first = [](const auto& from) { return from.at("decoder/layer_0/output").values; };
+    BOOST_TEST(first(mixed) == first(local_first ? one : other), boost::test_tools::per_element());
+    BOOST_TEST(hidden(mixed, "layer_0") == (local_first ? many : few));
+    BOOST_TEST(hidden(mixed, "layer_1") == (local_first ? few : many));
+  }
+}
+
 /// In parallel, each sublayer reads what it would read first: the input of the layer.
 BOOST_AUTO_TEST_CASE(sublayers_in_parallel_read_the_same) {
   for (const char* norms : {"two_norms", "one_norm"}) {
@@ -404,6 +524,31 @@ BOOST_AUTO_TEST_CASE(sublayers_in_parallel_read_the_same) {
     BOOST_TEST(model.parameters.contains("decoder/layer_0/feed_forward_norm/gamma") ==
                (std::string(norms) == "two_norms"));
   }
+}
+
+/// What is added is normalised, here with gamma = 1 and beta = 0.
+BOOST_AUTO_TEST_CASE(a_sandwich_adds_what_is_normalised) {
+  DecoderOnlyConfig config = decoder({"", [](auto& o) { o.norm = "sandwich"; }});
+  config.n_decoder_layers = 1;
+  const Drawn<double> model(config, 4);
+  Recording<double> recorder([](const std::string&) { return true; });
+  logits<double>(model, {}, kTarget, &recorder);
+  const auto of = [&](const char* name) { return recorder.at(concat("decoder/", name)).values; };
+  const auto input = of("embedded"), attention = of("layer_0/self_attention_post_norm/output"),
+             network = of("layer_0/feed_forward_post_norm/output"), output = of("layer_0/output");
+  for (std::size_t i = 0; i < output.size(); ++i)
+    BOOST_CHECK_SMALL(output[i] - (input[i] + attention[i] + network[i]), 1e-14);
+  const auto raw = of("layer_0/self_attention/output");
+  for (std::size_t first = 0; first < raw.size(); first += 6) {
+    const auto row = std::span(raw).subspan(first, 6);
+    double mean = 0, variance = 0;
+    for (const double x : row) mean += x / 6;
+    for (const double x : row) variance += (x - mean) * (x - mean) / 6;
+    for (std::size_t j = 0; j < 6; ++j)
+      BOOST_CHECK_SMALL(attention[first + j] - (row[j] - mean) / std::sqrt(variance + config.norm_epsilon),
+                        1e-12);
+  }
+  BOOST_TEST(model.parameters.contains("decoder/final_norm/gamma"));
 }
 
 BOOST_AUTO_TEST_CASE(positions_tell_orders_apart) {

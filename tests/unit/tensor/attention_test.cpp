@@ -13,27 +13,34 @@ struct Case {
   bool masked = false;
   double dropout = 0;
   double logit_size = 1;
+  Index window = 0;
 };
 
-const std::vector<Case> kCases = {{1, 1, 4, 3},
-                                  {5, 7, 32, 64},
-                                  {16, 17, 32, 32, true},
-                                  {7, 5, 33, 17, true},
-                                  {33, 40, 64, 32},
-                                  {13, 13, 32, 32, true, true, 0.1},
-                                  {6, 31, 8, 9, false, true, 0.3},
-                                  {23, 48, 30, 34, false, false, 0.5},
-                                  {12, 12, 16, 20, true, false, 0, 1e4},
-                                  {130, 140, 32, 24, true, true, 0.2},
-                                  {2, 512, 16, 8},
-                                  {150, 129, 40, 33, false, false, 0.1},
-                                  {230, 260, 24, 40, true, true, 0.2},  // several blocks of queries
-                                  {70, 1100, 16, 65},
-                                  {600, 600, 8, 8, true},  // sums over keys are cut
-                                  {90, 1100, 16, 33, true, false, 0.1},
-                                  {260, 200, 8, 8, true},  // the first queries see nothing
-                                  {400, 200, 8, 8, true},  // nor does any of a block
-                                  {1, 20, 32, 32, true}};
+const std::vector<Case> kCases = {
+    {1, 1, 4, 3},
+    {5, 7, 32, 64},
+    {16, 17, 32, 32, true},
+    {7, 5, 33, 17, true},
+    {33, 40, 64, 32},
+    {13, 13, 32, 32, true, true, 0.1},
+    {6, 31, 8, 9, false, true, 0.3},
+    {23, 48, 30, 34, false, false, 0.5},
+    {12, 12, 16, 20, true, false, 0, 1e4},
+    {130, 140, 32, 24, true, true, 0.2},
+    {2, 512, 16, 8},
+    {150, 129, 40, 33, false, false, 0.1},
+    {230, 260, 24, 40, true, true, 0.2},  // several blocks of queries
+    {70, 1100, 16, 65},
+    {600, 600, 8, 8, true},  // sums over keys are cut
+    {90, 1100, 16, 33, true, false, 0.1},
+    {260, 200, 8, 8, true},  // the first queries see nothing
+    {400, 200, 8, 8, true},  // nor does any of a block
+    {40, 40, 24, 20, false, false, 0.1, 1, 7},
+    {300, 300, 16, 33, false, true, 0.2, 1, 3},
+    {230, 900, 24, 40, true, false, 0.1, 1, 70},  // blocks see keys of their own
+    {1300, 1300, 8, 8, false, false, 0, 1, 33},   // whose sums are cut
+    {500, 300, 8, 9, false, false, 0.1, 1, 40},   // the first queries see nothing
+    {1, 20, 32, 32, true}};
 
 /// One head whose inputs are column slices of wider matrices, with every gradient and result, in T and in
 /// double.
@@ -73,6 +80,7 @@ struct Head {
     head.v = value;
     head.scale = static_cast<U>(0.25);
     head.causal = c.causal;
+    head.window = c.window;
     head.mask = c.masked ? mask.data() : nullptr;
     head.drop = make_dropout(c.dropout, 77, 5);
   }
@@ -221,8 +229,9 @@ BOOST_AUTO_TEST_CASE(keys_and_values_in_pairs_change_no_bit) {
 BOOST_AUTO_TEST_CASE_TEMPLATE(bias_and_window_equal_the_loops, T, Floats) {
   for (const Case& c : {Case{5, 7, 32, 64}, Case{7, 7, 33, 17, true}, Case{1, 20, 8, 9, true},
                         Case{13, 13, 32, 32, true, true, 0.1}, Case{130, 140, 32, 24, true},
-                        Case{300, 310, 16, 16, true, false, 0.1}, Case{40, 600, 8, 9, true, false, 0.1}}) {
-    for (const Index window : {Index{0}, Index{1}, Index{4}}) {
+                        Case{300, 310, 16, 16, true, false, 0.1}, Case{40, 600, 8, 9, true, false, 0.1},
+                        Case{7, 7, 33, 17}, Case{310, 300, 16, 16, false, true, 0.1}, Case{40, 600, 8, 9}}) {
+    for (const Index window : {Index{0}, Index{1}, Index{4}, Index{150}}) {
       for (const bool by_distance : {true, false}) {
         BOOST_TEST_CONTEXT("n " << c.n << " m " << c.m << " window " << window << " by_distance "
                                 << by_distance) {
@@ -240,9 +249,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(bias_and_window_equal_the_loops, T, Floats) {
           check_close(head.scores, 8, c.d_k);
           check_close(head.weights, 8 * c.d_k);
           check_close(head.context, 16 * c.d_k);
-          for (Index i = 0; c.causal && window > 0 && i < c.n; ++i)
-            for (Index j = 0; j <= i + c.m - c.n - window; ++j)
-              BOOST_REQUIRE(head.weights.fast[i * c.m + j] == 0);
+          for (Index i = 0; window > 0 && i < c.n; ++i)
+            for (Index j = 0; j < c.m; ++j)
+              if (std::abs(j - (i + c.m - c.n)) >= window) BOOST_REQUIRE(head.weights.fast[i * c.m + j] == 0);
           attend_backward<T>(head.fast, head.weights.fast.data(), head.d_context.in(), head.d_q.fast(),
                              head.d_k.fast(), head.d_v.fast(), d_bias.fast.data() + first);
           head.weights.exact.assign(head.weights.fast.begin(), head.weights.fast.end());

@@ -250,7 +250,7 @@ void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<
       T dot = 0;
       for (Index c = 0; c < head.q.cols; ++c) dot += head.q(i, c) * head.k(j, c);
       const bool seen = (!head.causal || j <= i + m - n) && (!head.mask || head.mask[i * m + j]);
-      const bool near = !head.causal || head.window == 0 || j > i + m - n - head.window;
+      const bool near = head.window == 0 || std::abs(j - (i + m - n)) < head.window;
       const T score = dot * head.scale + (head.bias ? head.bias[i * head.bias_step + j] : T{0});
       w[j] = seen && near ? score : -std::numeric_limits<T>::infinity();
       if (scores) scores[i * m + j] = score;

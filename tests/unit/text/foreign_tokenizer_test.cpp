@@ -24,27 +24,17 @@ using heed::test::TemporaryFolder;
 using Json = nlohmann::json;
 
 const std::string kFolder = std::string(HEED_TESTDATA) + "/tokenizers/";
-constexpr const char* kCases[] = {"gpt2",
-                                  "roberta",
-                                  "llama3",
-                                  "qwen2",
-                                  "qwen2-tools",
-                                  "neox",
-                                  "opt",
-                                  "bert",
-                                  "bert-cased",
-                                  "bert-accents",
-                                  "t5",
-                                  "xlm-roberta",
-                                  "xlm-roberta-spaces",
-                                  "mpnet",
-                                  "camembert",
-                                  "smollm",
-                                  "digits-runs",
-                                  "digits-last",
-                                  "llama2",
-                                  "llama5",
-                                  "gemma",
+constexpr const char* kCases[] = {"gpt2",           "roberta",
+                                  "llama3",         "qwen2",
+                                  "qwen2-tools",    "neox",
+                                  "modernbert",     "opt",
+                                  "bert",           "bert-cased",
+                                  "bert-accents",   "t5",
+                                  "xlm-roberta",    "xlm-roberta-spaces",
+                                  "mpnet",          "camembert",
+                                  "smollm",         "digits-runs",
+                                  "digits-last",    "llama2",
+                                  "llama5",         "gemma",
                                   "character-words"};
 
 Tokenizer read(const std::string& path) {
