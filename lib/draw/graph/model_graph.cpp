@@ -216,7 +216,8 @@ class Stack {
         Kind::other, {concat("[", model_.text("d_model"), "]")});
   }
 
-  /// x + sublayer(norm(x)), norm(x + sublayer(x)), x + norm(sublayer(norm(x))), or the same without the sum or the norm.
+  /// x + sublayer(norm(x)), norm(x + sublayer(x)), x + norm(sublayer(norm(x))), or the same without the sum
+  /// or the norm.
   std::size_t sublayer(const std::string& title, Kind kind, std::vector<std::string> lines) {
     const std::size_t sum = *top_;
     if (read_) top_ = read_;
@@ -362,8 +363,10 @@ std::string ModelShapes::window(const std::string& scope) const {
   if (!scope.starts_with(layer)) return "";
   std::size_t index = 0;
   std::from_chars(scope.data() + layer.size(), scope.data() + scope.size(), index);
-  const std::string letters = text("window_layers");  // stated where some layers have none
-  return letters.empty() || letters[index % letters.size()] == 'w' ? text("sliding_window") : "";
+  const std::string letters = text("window_layers"),
+                    window = text("sliding_window");  // stated where they matter
+  const bool is_local = letters.empty() || letters[index % letters.size()] == 'w';
+  return is_local && window != "0" ? window : "";
 }
 
 std::string ModelShapes::with_part(const std::string& words) const {
