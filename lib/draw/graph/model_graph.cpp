@@ -123,10 +123,11 @@ class Stack {
   /// All layers as a plate around the first, and the norm after the last.
   std::optional<std::size_t> layers() {
     const std::size_t first = graph_.nodes.size();
+    stands_for_all_ = true;
     const auto cross = layer(side_ + "/layer_0");
     std::string count = model_.text("n_" + side_ + "_layers");
     if (count.empty()) count = model_.text("n_layers");
-    graph_.plates.push_back({first, graph_.nodes.size(), concat("\u00d7 ", count, windows())});
+    graph_.plates.push_back({first, graph_.nodes.size(), "\u00d7 " + count});
     if (model_.has(side_ + "/final_norm/gamma")) norm();
     return cross;
   }
@@ -174,18 +175,22 @@ class Stack {
   std::size_t top() const { return *top_; }
 
  private:
-  /// How many layers have a sliding window, if not all have the same.
-  std::string windows() const {
-    std::int64_t n_layers = 0, n_windows = 0;
+  /// What the self-attention of a layer sees, if it has a window; of all layers where the first stands for them.
+  std::string seen(const std::string& scope) const {
     std::string window;
-    for (; model_.has(concat(side_, "/layer_", n_layers, "/self_attention/query/weight")); ++n_layers) {
-      const std::string own = model_.window(concat(side_, "/layer_", n_layers));
-      if (own.empty()) continue;
-      window = own;
-      ++n_windows;
-    }
-    return n_windows == 0 || n_windows == n_layers ? ""
-                                                   : concat(", ", n_windows, " with a window of ", window);
+    std::int64_t n_layers = 0, n_windows = 0;
+    const auto count = [&](const std::string& layer) {
+      const std::string own = model_.window(layer);
+      if (!own.empty()) window = own;
+      n_windows += !own.empty();
+      ++n_layers;
+    };
+    const auto of_stack = [&] { return concat(side_, "/layer_", n_layers); };
+    if (!stands_for_all_) count(scope);
+    while (stands_for_all_ && model_.has(of_stack() + "/self_attention/query/weight")) count(of_stack());
+    if (window.empty()) return "";
+    return concat(window, " positions are seen",
+                  n_windows < n_layers ? concat(", in ", n_windows, " of ", n_layers, " layers") : "");
   }
 
   /// From the states of a sentence to the vector that is classified.
@@ -242,9 +247,8 @@ class Stack {
     const std::string positions = model_.text("positions");
     if (act_within_attention(positions) && !scope.ends_with("cross_attention"))
       lines.push_back(model_.with_part(positions));
-    const std::string window = model_.window(scope);
-    if (!window.empty() && !scope.ends_with("cross_attention"))
-      lines.push_back(window + " positions are seen");
+    if (const std::string line = seen(scope); !line.empty() && !scope.ends_with("cross_attention"))
+      lines.push_back(line);
     return sublayer(title, Kind::attention, std::move(lines));
   }
 
@@ -260,6 +264,7 @@ class Stack {
   std::optional<std::size_t> top_;
   /// What all sublayers of a layer read in parallel; none: each reads the sum so far.
   std::optional<std::size_t> read_;
+  bool stands_for_all_ = false;  ///< the layer that is drawn, for all of its stack
   bool shares_norm_ = false,
        is_normed_ = false;  ///< in parallel: one norm for all, and whether read_ is its output
 };
