@@ -25,8 +25,8 @@ void TransformerOptions::check_options(std::int64_t n_layers) const {
         "parallel_residual = ", parallel_residual,
         " adds up sublayers that read the same states: wanted residual = true and norm = pre or none");
   if (score_width > 0 && kScoreScales(score_scale) == ScoreScale::one)
-    fail<UsageError>("score_width = ", score_width, " is of score_scale = 1/sqrt_d_head, and it is ",
-                     score_scale);
+    fail<UsageError>("score_width = ", score_width,
+                     " stands for d_head in 1/sqrt_d_head, and score_scale = ", score_scale);
   if (window_layers.empty() || window_layers.find_first_not_of("wf") != std::string::npos ||
       std::cmp_greater(window_layers.size(), n_layers)) {
     fail<UsageError>("window_layers is '", escaped(window_layers),
@@ -34,9 +34,12 @@ void TransformerOptions::check_options(std::int64_t n_layers) const {
   }
   if (window_layers.find('w') == std::string::npos)
     fail<UsageError>("window_layers = ", window_layers, " leaves no layer the sliding window: wanted a w");
-  if (sliding_window == 0 && (window_layers != "w" || rope_local_base > 0))
-    fail<UsageError>(window_layers != "w" ? "window_layers" : "rope_local_base",
-                     " is of layers with a sliding window, and sliding_window = 0 is none");
+  if (sliding_window == 0 && window_layers != "w")
+    fail<UsageError>("window_layers = ", window_layers,
+                     " says which layers have the sliding window, and sliding_window = 0 is none");
+  if (sliding_window == 0 && rope_local_base > 0)
+    fail<UsageError>("rope_local_base = ", rope_local_base,
+                     " is for layers with the sliding window, and sliding_window = 0 is none");
   if (embedding_dropout < 0 && embedding_dropout != -1)
     fail<UsageError>("embedding_dropout is ", embedding_dropout, ", wanted -1, or ", to_string(share()));
 }

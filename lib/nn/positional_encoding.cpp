@@ -133,7 +133,8 @@ void PositionOptions::check_positions(std::int64_t d_model, std::int64_t d_head)
   if (rope_local_base > 0 && rope_local_base <= 1)
     fail<UsageError>("rope_local_base is ", rope_local_base, ", wanted 0, or above 1");
   if (rope_local_base > 0 && acts_on(scheme) != ActsOn::queries_and_keys)
-    fail<UsageError>("rope_local_base is of rotary positions, and positions = ", positions);
+    fail<UsageError>("rope_local_base is a base of positions that turn, and positions = ", positions,
+                     " turns none");
   if (position_offset > 0 && !adds_to_embeddings(scheme))
     fail<UsageError>("position_offset shifts a table of positions, and positions = ", positions, " has none");
 }

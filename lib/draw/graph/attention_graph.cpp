@@ -43,7 +43,7 @@ std::vector<std::string> rotation(const ModelShapes& model, const std::string& s
   const std::string local = model.text("rope_local_base");  // stated where it is another one
   if (local.empty()) return lines;
   const std::string base = model.window(scope).empty() ? model.text("rope_base") : local;
-  lines.push_back("base " + (base.empty() ? "10000" : base));
+  lines.push_back("base " + (base.empty() ? "10000.0" : base));
   return lines;
 }
 

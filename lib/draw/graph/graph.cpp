@@ -99,7 +99,7 @@ void draw_node(const Graph::Node& node, const Rect& box, Painter& painter) {
 
 std::string quoted(const std::string& text) {
   std::string out = "\"";
-  for (char c : printable(text, 120))
+  for (char c : printable(text, 240))
     out += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
   return out + "\"";
 }

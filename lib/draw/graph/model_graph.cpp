@@ -124,10 +124,11 @@ class Stack {
   /// All layers as a plate around the first, and the norm after the last.
   std::optional<std::size_t> layers() {
     const std::size_t first = graph_.nodes.size();
+    stands_for_all_ = true;
     const auto cross = layer(side_ + "/layer_0");
     std::string count = model_.text("n_" + side_ + "_layers");
     if (count.empty()) count = model_.text("n_layers");
-    graph_.plates.push_back({first, graph_.nodes.size(), concat("\u00d7 ", count, windows())});
+    graph_.plates.push_back({first, graph_.nodes.size(), "\u00d7 " + count});
     if (model_.has(side_ + "/final_norm/gamma")) norm();
     return cross;
   }
@@ -176,18 +177,21 @@ class Stack {
   std::size_t top() const { return *top_; }
 
  private:
-  /// How many layers have a sliding window, if not all have the same.
-  std::string windows() const {
+  /// What the self-attention of a layer sees, if it has a window; of all layers where the first stands for them.
+  std::string seen(const std::string& scope) const {
+    std::string line;
     std::int64_t n_layers = 0, n_windows = 0;
-    std::string window;
-    for (; model_.has(concat(side_, "/layer_", n_layers, "/self_attention/query/weight")); ++n_layers) {
-      const std::string own = model_.window(concat(side_, "/layer_", n_layers));
-      if (own.empty()) continue;
-      window = own;
-      ++n_windows;
-    }
-    return n_windows == 0 || n_windows == n_layers ? ""
-                                                   : concat(", ", n_windows, " with a window of ", window);
+    const auto count = [&](const std::string& layer) {
+      const std::string own = model_.seen(layer);
+      if (!own.empty()) line = own;
+      n_windows += !own.empty();
+      ++n_layers;
+    };
+    const auto of_stack = [&] { return concat(side_, "/layer_", n_layers); };
+    if (!stands_for_all_) count(scope);
+    while (stands_for_all_ && model_.has(of_stack() + "/self_attention/query/weight")) count(of_stack());
+    if (line.empty() || n_windows == n_layers) return line;
+    return concat(line, ", in ", n_windows, " of ", n_layers, " layers");
   }
 
   /// From the states of a sentence to the vector that is classified.
@@ -223,7 +227,8 @@ class Stack {
         Kind::other, {concat("[", model_.text("d_model"), "]")});
   }
 
-  /// x + sublayer(norm(x)), norm(x + sublayer(x)), x + norm(sublayer(norm(x))), or the same without the sum or the norm.
+  /// x + sublayer(norm(x)), norm(x + sublayer(x)), x + norm(sublayer(norm(x))), or the same without the sum
+  /// or the norm.
   std::size_t sublayer(const std::string& title, Kind kind, std::vector<std::string> lines) {
     const std::size_t sum = *top_;
     if (read_) top_ = read_;
@@ -248,8 +253,8 @@ class Stack {
     const std::string positions = model_.text("positions");
     if (act_within_attention(positions) && !scope.ends_with("cross_attention"))
       lines.push_back(model_.with_part(positions));
-    const std::string seen = model_.seen(scope);
-    if (!seen.empty() && !scope.ends_with("cross_attention")) lines.push_back(seen);
+    if (const std::string line = seen(scope); !line.empty() && !scope.ends_with("cross_attention"))
+      lines.push_back(line);
     if (is_bare_) lines.emplace_back("without a norm in layer 0 alone");
     return sublayer(title, Kind::attention, std::move(lines));
   }
@@ -266,6 +271,7 @@ class Stack {
   std::optional<std::size_t> top_;
   /// What all sublayers of a layer read in parallel; none: each reads the sum so far.
   std::optional<std::size_t> read_;
+  bool stands_for_all_ = false;  ///< the layer that is drawn, for all of its stack
   bool shares_norm_ = false,
        is_normed_ = false;  ///< in parallel: one norm for all, and whether read_ is its output
   bool is_bare_ = false;    ///< the next sublayer begins without a norm
@@ -371,8 +377,10 @@ std::string ModelShapes::window(const std::string& scope) const {
   if (at == std::string::npos) return "";
   std::size_t index = 0;
   std::from_chars(scope.data() + at + layer.size(), scope.data() + scope.size(), index);
-  const std::string letters = text("window_layers");  // stated where some layers have none
-  return letters.empty() || letters[index % letters.size()] == 'w' ? text("sliding_window") : "";
+  const std::string letters = text("window_layers"),
+                    window = text("sliding_window");  // stated where they matter
+  const bool is_local = letters.empty() || letters[index % letters.size()] == 'w';
+  return is_local && window != "0" ? window : "";
 }
 
 std::string ModelShapes::seen(const std::string& scope) const {

@@ -503,7 +503,7 @@ CASES = {
                                                   layer_types=["sliding_attention"], rope_parameters={"sliding_attention": {"rope_type": "linear"}}),
                        ["attn_logit_softcapping is 50.0", "final_logit_softcapping is 30.0", "sliding_window is null", "query_pre_attn_scalar is 0",
                         "for each of 3 layers", 'rope_parameters.sliding_attention.rope_type is "linear"']),
-    "gemma3-layers-many": ("gemma3-version-4", config("num_hidden_layers", 2**31 - 1), ["n_decoder_layers is 2147483647", "1000"]),
+    "gemma3-layers-many": ("gemma3-version-4", config("num_hidden_layers", 2**31 - 1), ["n_decoder_layers is 2147483647", "1 to 1000"]),
     "gemma3-pattern-none": ("gemma3-version-4", config("sliding_window_pattern", 0), ["config.json", "sliding_window_pattern is 0"]),
     "gemma3-base-0": ("gemma3-version-4", config("rope_local_base_freq", 0.5), ["rope_local_base"]),
     "gemma3-images": ("gemma3", config("model_type", "gemma3"), ["config.json", "text and images"]),

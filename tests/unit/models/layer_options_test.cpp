@@ -352,7 +352,7 @@ BOOST_AUTO_TEST_CASE(what_excludes_each_other_is_refused) {
          o.positions = "learned";
          o.d_rotary = 2;
        }},
-      {"score_width = 9 is of score_scale = 1/sqrt_d_head",
+      {"score_width = 9 stands for d_head in 1/sqrt_d_head, and score_scale = 1",
        [](auto& o) {
          o.score_scale = "1";
          o.score_width = 9;
@@ -373,14 +373,15 @@ BOOST_AUTO_TEST_CASE(what_excludes_each_other_is_refused) {
          o.sliding_window = 2;
          o.window_layers = "ff";
        }},
-      {"window_layers is of layers with a sliding window", [](auto& o) { o.window_layers = "wf"; }},
-      {"rope_local_base is of layers with a sliding window",
+      {"window_layers = wf says which layers have the sliding window",
+       [](auto& o) { o.window_layers = "wf"; }},
+      {"rope_local_base = 9 is for layers with the sliding window",
        [](auto& o) {
          o.positions = "rotary";
          o.d_head = 4;
          o.rope_local_base = 9;
        }},
-      {"rope_local_base is of rotary positions, and positions = alibi",
+      {"positions = alibi turns none",
        [](auto& o) {
          o.positions = "alibi";
          o.sliding_window = 2;
