@@ -26,12 +26,12 @@ inline const Choice<AttentionBias> kAttentionBiases{"attention_bias", {"all", "q
 
 struct HeadConfig {
   std::int64_t n_heads = 1;
-  double dropout = 0;                   ///< on the attention weights
-  std::int64_t n_kv_heads = 0;          ///< divides n_heads; 0: n_heads
-  std::int64_t d_head = 0;              ///< 0: d_model / n_heads
-  std::optional<NormSettings> qk_norm;  ///< of queries and keys: rms or rms_plus_one
-  bool scaled = true;                   ///< scores are divided by sqrt(score_width)
-  std::int64_t score_width = 0;         ///< 0: d_head
+  double dropout = 0;                     ///< on the attention weights
+  std::int64_t n_kv_heads = 0;            ///< divides n_heads; 0: n_heads
+  std::int64_t d_head = 0;                ///< 0: d_model / n_heads
+  std::optional<NormSettings> qk_norm{};  ///< of queries and keys: rms or rms_plus_one
+  bool scaled = true;                     ///< scores are divided by sqrt(score_width)
+  std::int64_t score_width = 0;           ///< 0: d_head
   AttentionBias bias = AttentionBias::all;
   std::int64_t window = 0;  ///< self-attention sees only keys less than this far from a query; 0: all
 
