@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,22 @@ struct Drawn : Model<T> {
     this->parameters.initialize(seed);
   }
 };
+
+template <class T>
+std::vector<T> values_of(const Model<T>& model) {
+  const std::span<const T> values = model.parameters.values();
+  return {values.begin(), values.end()};
+}
+
+/// How many of the model's values differ from those `before`, as a share of all: a search that holds its weights once has
+/// them in another order, or no longer.
+template <class T>
+double share_changed(const Model<T>& model, const std::vector<T>& before) {
+  const std::vector<T> now = values_of(model);
+  std::size_t changed = 0;
+  for (std::size_t i = 0; i < now.size(); ++i) changed += now[i] != before[i];
+  return static_cast<double>(changed) / static_cast<double>(now.size());
+}
 
 /// What the model's encoder makes of `source`; nothing without an encoder.
 template <class T>
