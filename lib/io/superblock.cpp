@@ -45,8 +45,6 @@ std::string guess(std::string_view bytes, const std::string& wanted) {
   static constexpr std::pair<std::string_view, const char*> known[] = {
       {std::string_view("GGUF\3\0\0", 7),
        "a model of llama.cpp (GGUF): use the folder of safetensors that it was made from"},
-      {std::string_view("\1\0\0\0\0\0\0", 8),
-       "a binary model of Marian: use the model.npz that it was made from"},
       // Its first piece is "<unk>", "<pad>" or the like.
       {std::string_view("\n\x0e\n\5<", 5),
        "a SentencePiece model: tokenize --import-vocab makes a vocabulary of it"},

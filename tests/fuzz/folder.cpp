@@ -58,7 +58,7 @@ void link_weights(const fs::path& from, const fs::path& to) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(from, ignored)) {
     const fs::path name = entry.path().filename();
-    if (name.extension() == ".npz" || name == "params.best" ||
+    if (name.extension() == ".npz" || name.extension() == ".bin" || name == "params.best" ||
         (name.extension() == ".safetensors" && !name.string().starts_with("expect")))
       fs::create_symlink(entry.path(), to / name, ignored);
   }

@@ -29,7 +29,8 @@ BOOST_DATA_TEST_CASE(agree_with_transformers, boost::unit_test::data::make(test:
   else
     wanted = {loaded.model->sentences ? "sentence" : "logits"};
   if (loaded.model->decoder && name != "gpt2-bare") wanted.emplace_back("generated");
-  const bool of_numpy = name.starts_with("marian-npz") || name.starts_with("sockeye");
+  const bool of_numpy =
+      name.starts_with("marian-npz") || name.starts_with("marian-binary") || name.starts_with("sockeye");
   if (loaded.model->decoder && name != "gpt2-bare" && !of_numpy)
     wanted.insert(wanted.end(), {"beam", "scores"});
   for (const std::string& stage : wanted)

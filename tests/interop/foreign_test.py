@@ -1,6 +1,7 @@
-"""Hostile files of arrays (safetensors, .npy, .npz, PNG, JPEG) are refused in one line, quickly and in little memory. All are
+"""Hostile files of arrays (safetensors, .npy, .npz, Marian's, PNG, JPEG) are refused in one line, quickly and in little memory. All are
 made here byte by byte; tests/unit/io/array_file_test.cpp changes each byte of sound ones."""
 import json
+import math
 import os
 import struct
 import subprocess
@@ -25,6 +26,13 @@ def one(dtype='"F32"', shape="[1]", offsets="[0,4]", name='"x"'):
 def two(first, second):
     return ('{"x":{"dtype":"U8","shape":[%d],"data_offsets":%s},"y":{"dtype":"U8","shape":[%d],"data_offsets":%s}}'
             % (first[1] - first[0], json.dumps(first), second[1] - second[0], json.dumps(second)))
+
+
+def marian(kind=0x404, shape=(1,), values=b"abcd", name=b"x\0", version=1, count=1, name_size=None, dimensions=None, size=None, padding=0):
+    """Marian's binary model, of one array."""
+    get = lambda stated, right: right if stated is None else stated
+    head = struct.pack("<6Q", version, count, get(name_size, len(name)), kind, get(dimensions, len(shape)), get(size, len(values)))
+    return head + name + struct.pack(f"<{len(shape)}i", *shape) + struct.pack("<Q", padding) + values
 
 
 def npy(descr="'|u1'", order="False", shape="(3,)", values=b"abc", header=None, version=(1, 0), length=None):
@@ -137,6 +145,39 @@ HOSTILE = {
     "st-escape-sequence": (safetensors(one('"\\u001b[31m\\n"', name='"\\u001b]0;x\\n"'), b"abcd"), ["\\x1b]0;x\\n"]),
     "st-bool-2": (safetensors(one('"BOOL"', "[1]", "[0,1]"), b"\2"), ["a bool of value 2"]),
     "st-uint64": (safetensors(one('"U64"', "[1]", "[0,8]"), b"\xff" * 8), ["18446744073709551615"]),
+    # Marian's
+    "marian-version-only": (marian()[:8], ["the first numbers", "truncated"]),
+    "marian-no-heads": (marian()[:16], ["1 arrays in 16 bytes"]),
+    "marian-arrays-many": (marian(count=2**63), ["9223372036854775808 arrays"]),
+    "marian-arrays-more": (marian(count=2), ["2 arrays in"]),
+    "marian-arrays-none": (marian(count=0), ["behind the values"]),
+    "marian-name-long": (marian(name_size=2**63), ["a name of 9223372036854775808 bytes"]),
+    "marian-name-cut": (marian(name_size=4000), ["the names of arrays", "truncated"]),
+    "marian-name-empty": (marian(name=b"\0"), ["a name of 1 bytes"]),
+    "marian-name-open": (marian(name=b"xy"), ["no text ended by NUL"]),
+    "marian-name-in-two": (marian(name=b"x\0y\0"), ["no text ended by NUL"]),
+    "marian-name-no-utf8": (marian(name=b"\xff\0"), ["\\xff", "no text"]),
+    "marian-escape-sequence": (marian(name=b"\x1b[31m\0", kind=1), ["\\x1b[31m"]),
+    "marian-dimensions": (marian(dimensions=65), ["65 dimensions"]),
+    "marian-dimensions-cut": (marian(dimensions=64), ["the arrays' shapes", "truncated"]),
+    "marian-negative": (marian(shape=(-1,)), ["a dimension of -1"]),
+    "marian-shape-overflows": (marian(shape=(2**31 - 1,) * 3), ["4 bytes for the shape"]),
+    "marian-overflow-behind-zero": (marian(shape=(0,) + (2**31 - 1,) * 3), ["4 bytes for the shape"]),
+    "marian-short": (marian(shape=(2,)), ["4 bytes for the shape"]),
+    "marian-values-cut": (marian(size=5), ["the values", "truncated"]),
+    "marian-values-huge": (marian(size=2**64 - 1), ["the values", "truncated"]),
+    "marian-padding-huge": (marian(padding=2**64 - 1), ["before the values", "truncated"]),
+    "marian-padding-long": (marian(padding=1), ["the values", "truncated"]),
+    "marian-tail": (marian() + b"e", ["1 bytes behind the values"]),
+    "marian-type-unknown": (marian(kind=0x403), ["1027", "marian-conv"]),
+    "marian-packed": (marian(kind=0x5101), ["20737", "packed for one kind of processor"]),
+    "marian-fbgemm": (marian(kind=0x1802), ["packed for one kind of processor"]),
+    "marian-float-integers": (marian(kind=0x4404), ["packed for one kind of processor"]),
+    "marian-no-factor": (marian(kind=0x4101), ["4 bytes for the shape"]),
+    "marian-factor-0": (marian(kind=0x4101, values=bytes(5)), ["the factor 0"]),
+    "marian-factor-nan": (marian(kind=0x4101, values=b"a\0\0\xc0\x7f"), ["the factor nan"]),
+    "marian-factor-negative": (marian(kind=0x4101, values=b"a" + struct.pack("<f", -1)), ["the factor -1"]),
+    "marian-factor-infinite": (marian(kind=0x4101, values=b"a" + struct.pack("<f", math.inf)), ["the factor inf"]),
     # .npy
     "npy-magic-only": (b"\x93NUMPY", ["too short"]),
     "npy-version-9": (npy(version=(9, 0)), ["version 9.0"]),
@@ -320,6 +361,8 @@ SOUND = {
     "st": safetensors(one(), b"abcd"), "st-padded": safetensors(one() + "   ", b"abcd"), "st-none": safetensors("{}  "),
     "st-two": safetensors(two([0, 1], [1, 3]), b"abc"), "st-swapped": safetensors(two([1, 3], [0, 1]), b"abc"),
     "st-long-name": safetensors(one(name='"' + "x" * 4096 + '"'), b"abcd"),
+    "marian": marian(), "marian-padded": marian(values=b"abcdefgh", padding=0), "marian-none": marian(shape=(0, 2**31 - 1)),
+    "marian-integers": marian(kind=0x4101, values=b"a" + struct.pack("<f", 9)), "marian-scalar": marian(shape=()),
     "npy": GOOD, "npy-2": npy(version=(2, 0)), "npy-3": npy(version=(3, 0)),
     "zip": archive(Member(GOOD)), "zip-deflated": archive(Member(GOOD, method=8)), "zip-two": archive(Member(GOOD), Member(GOOD, b"y.npy")),
     "zip-comment": archive(Member(GOOD), comment=b"abc PK\5\6"),

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "io/byte_stream.h"
+#include "io/foreign/marian_binary.h"
 #include "io/foreign/npy.h"
 #include "io/foreign/picture.h"
 #include "io/foreign/safetensors.h"
@@ -19,6 +21,8 @@
 
 namespace heed::io {
 namespace {
+
+constexpr std::int64_t kMostInBlock = std::int64_t{1} << 20;  // numbers, unless a row has more
 
 using Open = std::unique_ptr<ArrayFile> (*)(const std::string& path);
 
@@ -55,6 +59,7 @@ Open format_of(std::string_view head) {
   if (head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06")) return open_zip;
   if (head.starts_with("\x89PNG\r\n\x1a\n")) return open_png;
   if (head.starts_with("\xff\xd8\xff")) return open_jpeg;
+  if (is_marian_binary(head)) return open_marian_binary;
   if (head.size() == 9 && head[8] == '{' && !looks_like_hdf5(std::as_bytes(std::span(head))) &&
       !is_text(head))
     return open_safetensors;
@@ -82,8 +87,20 @@ std::unique_ptr<ArrayFile> ArrayFile::open(const std::string& path) {
   const Found found = find_format(path);
   if (!found.open)
     fail(escaped(path),
-         ": holds neither safetensors nor arrays of NumPy or PyTorch, and is not a PNG or JPEG picture");
+         ": holds neither safetensors nor arrays of NumPy, PyTorch or Marian, and is not a PNG or JPEG "
+         "picture");
   return found.open(found.path);
+}
+
+void ArrayFile::read_blocks(const Shape& shape, const ReadBlock& read, const RowSink& take) {
+  if (shape.size() < 2 || element_count(shape) <= kMostInBlock) return take(0, read(0, shape));
+  const std::int64_t rows = shape[0],
+                     most = std::max<std::int64_t>(kMostInBlock / (element_count(shape) / rows), 1);
+  Shape block = shape;
+  for (std::int64_t first = 0; first < rows; first += most) {
+    block[0] = std::min(most, rows - first);
+    take(first, read(first, block));
+  }
 }
 
 bool is_array_file(const std::string& path) {

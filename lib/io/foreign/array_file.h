@@ -2,11 +2,12 @@
 //   safetensors    a file, or a folder with model.safetensors or with shards and model.safetensors.index.json
 //   .npy, .npz     NumPy's, stored or deflated
 //   .pt, .bin      PyTorch's, with a flat dict of tensors; the pickle is not executed
+//   .bin           Marian's, also with intgemm's integers
 //   PNG, JPEG      pictures, arrays of pixels
 // They are recognised by their content. Opening reads and checks headers only: time and memory depend on the
 // number of arrays, not on their size. Nothing is allocated for a size before the file is known to be large
 // enough for it, so an invalid file costs an error and no memory. safetensors.cpp, zip_file.cpp, npy.cpp,
-// state_dict.cpp and picture.h describe what is accepted, elements.cpp the types, lib/io/README.md everything
+// state_dict.cpp, marian_binary.h and picture.h describe what is accepted, elements.cpp the types, lib/io/README.md everything
 // for users.
 #pragma once
 
@@ -52,6 +53,10 @@ class ArrayFile {
   virtual void read_rows(std::size_t index, const RowSink& take) const { take(0, read(index)); }
 
  protected:
+  /// read_rows of an array whose rows are stored one after the other: `read` reads a block from row `first` on.
+  using ReadBlock = std::function<Tensor(std::int64_t first, const Shape& block)>;
+  static void read_blocks(const Shape& shape, const ReadBlock& read, const RowSink& take);
+
   std::vector<ArrayInfo> arrays_;
   std::map<std::string, std::string> metadata_;
 };

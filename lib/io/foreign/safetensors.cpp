@@ -15,8 +15,6 @@
 namespace heed::io {
 namespace {
 
-constexpr std::int64_t kMostInBlock = std::int64_t{1} << 20;  // numbers, unless a row has more
-
 class Safetensors : public ArrayFile {
  public:
   /// Adds the tensors of `path`; returns their number.
@@ -39,15 +37,13 @@ class Safetensors : public ArrayFile {
 
   void read_rows(std::size_t index, const RowSink& take) const override {
     const Place& place = places_.at(index);
-    Shape block = arrays_[index].shape;
-    if (block.size() < 2 || element_count(block) <= kMostInBlock) return ArrayFile::read_rows(index, take);
-    const std::int64_t rows = block[0], row = element_count(block) / rows,
-                       most = std::max<std::int64_t>(kMostInBlock / row, 1);
     const NextBytes next = place.file->from(place.begin);
-    for (std::int64_t first = 0; first < rows; first += most) {
-      block[0] = std::min(most, rows - first);
-      take(first, read_elements(*place.kind, block, false, next, where(index)));
-    }
+    read_blocks(
+        arrays_[index].shape,
+        [&](std::int64_t, const Shape& block) {
+          return read_elements(*place.kind, block, false, next, where(index));
+        },
+        take);
   }
 
  private:

@@ -3,8 +3,8 @@
 namespace heed::foreign {
 
 const std::vector<Family>& families() {
-  static const std::vector<Family> all{kBart,   kBert,      kDistilBert, kGpt2,    kGptNeoX, kLlama,
-                                       kMarian, kMarianNpz, kModernBert, kSockeye, kT5,      kVit};
+  static const std::vector<Family> all{kBart,   kBert,         kDistilBert, kGpt2,    kGptNeoX, kLlama,
+                                       kMarian, kMarianNative, kModernBert, kSockeye, kT5,      kVit};
   return all;
 }
 

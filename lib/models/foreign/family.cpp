@@ -90,11 +90,11 @@ Source::Source(std::string path, ImportOptions options)
   std::error_code ignored;
   folder_ = fs::is_directory(path_, ignored) ? path_ : fs::path(path_).parent_path().string();
   if (folder_.empty()) folder_ = ".";
-  if (folder_ == path_ && file("config.json").empty()) {  // Marian's folder of weights and vocabularies
-    std::vector<std::string> archives;
-    for (const auto& entry : fs::directory_iterator(folder_, ignored))
-      if (entry.path().extension() == ".npz") archives.push_back(entry.path().string());
-    if (archives.size() == 1) weights_path_ = archives.front();
+  if (folder_ == path_ && file("config.json").empty()) {
+    // Marian's folder of weights and vocabularies. Beside its binary model there may be a shortlist, lex.*.bin.
+    for (const auto& [begin, end] : {std::pair("", ".npz"), {"model.", ".bin"}})
+      if (const std::string only = only_file(begin, end); !only.empty() && weights_path_ == path_)
+        weights_path_ = only;
     if (const std::string parameters = file(kSockeyeWeights); !parameters.empty()) weights_path_ = parameters;
   }
   if (folder_ != path_) return;  // config.json beside a lone file is not its own
@@ -114,6 +114,18 @@ std::string Source::file(const std::string& name) const {
   if (!fs::is_regular_file(path, ignored)) return "";
   files_.insert(name);
   return path.string();
+}
+
+std::string Source::only_file(std::string_view begin, std::string_view end) const {
+  std::error_code ignored;
+  std::string found;
+  for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.size() < begin.size() + end.size() || !name.starts_with(begin) || !name.ends_with(end)) continue;
+    if (!found.empty()) return "";
+    found = name;
+  }
+  return found.empty() ? "" : file(found);
 }
 
 text::Tokenizer Source::taken(const text::ForeignTokenizer& tokenizer) const {

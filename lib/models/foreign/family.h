@@ -38,7 +38,7 @@ struct ImportOptions {
 };
 
 /// The source of an import: a folder with config.json and weights, or a single file of weights (Marian's
-/// .npz).
+/// own).
 class Source {
  public:
   Source(std::string path, ImportOptions options);
@@ -47,6 +47,8 @@ class Source {
   const ImportOptions& options() const { return options_; }
   /// The path of a file in the folder (or beside the single file); empty if there is none.
   std::string file(const std::string& name) const;
+  /// The path of the only file there whose name begins and ends so; empty if there is none, or more than one.
+  std::string only_file(std::string_view begin, std::string_view end) const;
   /// The tokenizer, after recording its files in files().
   text::Tokenizer taken(const text::ForeignTokenizer& tokenizer) const;
   /// The names of all files used, relative to the folder.

@@ -1,6 +1,6 @@
 // Marian's models (Junczys-Dowmunt et al. 2018), including OPUS-MT, in transformers' format:
 // https://github.com/huggingface/transformers, src/transformers/models/marian. The formulas are those of
-// transformers, not of Marian itself (marian_npz.cpp): sinusoids of frequency 10000^(-2k/d), an epsilon of
+// transformers, not of Marian itself (marian_native.cpp): sinusoids of frequency 10000^(-2k/d), an epsilon of
 // 1e-5, "gelu" by the error function. A layer's final_layer_norm is the norm of its feed-forward network.
 #include <algorithm>
 

@@ -258,6 +258,56 @@ BOOST_AUTO_TEST_CASE(short_integers_of_torch) {
   check_values<std::uint8_t>(second_of("ByteStorage", "\1\xfe\3"), {3}, {1, 254, 3});
 }
 
+/// An array of Marian's binary models.
+struct MarianArray {
+  std::string name;
+  std::size_t type;
+  std::vector<std::size_t> shape;
+  std::string values;
+};
+
+std::string marian_binary(const std::vector<MarianArray>& arrays) {
+  std::string heads = little_endian(1, 8) + little_endian(arrays.size(), 8), names, shapes, values;
+  for (const MarianArray& array : arrays) {
+    for (const std::size_t number :
+         {array.name.size() + 1, array.type, array.shape.size(), array.values.size()})
+      heads += little_endian(number, 8);
+    names += array.name + '\0';
+    for (const std::size_t size : array.shape) shapes += little_endian(size, 4);
+    values += array.values;
+  }
+  return heads + names + shapes + little_endian(3, 8) + "..." + values;
+}
+
+/// intgemm's factor of 4, and what fills up 8 bytes.
+const std::string kFactor = "\0\0\x80\x40...."s;
+const std::string kMarian = marian_binary({{"plain", 0x404, {1, 2}, "\x00\x00\x80\x3f\x00\x00\x00\xc0...."s},
+                                           {"half", 0x402, {2}, "\x00\x3c\x00\xc0"s},
+                                           {"special:x.yml", 0x101, {3}, "a\xff\0"s},
+                                           {"l1_W", 0x4101, {2, 3}, "\1\2\x80\4\5\6" + kFactor},
+                                           {"Wemb", 0x4101, {2, 3}, "\1\2\x80\4\5\6" + kFactor},
+                                           {"l2_W", 0x4102, {2, 1}, "\0\1\xff\xff"s + kFactor},
+                                           {"none", 0x404, {0, 7}, ""}});
+
+BOOST_AUTO_TEST_CASE(marian_binary_as_written_by_hand) {
+  TemporaryFolder folder;
+  put_bytes(folder / "x", kMarian);
+  BOOST_TEST(is_array_file(folder / "x"));
+  const auto file = ArrayFile::open(folder / "x");
+  const auto& arrays = file->arrays();
+  BOOST_REQUIRE(arrays.size() == 7u);
+  BOOST_TEST(arrays[0].name == "plain");
+  BOOST_TEST(arrays[1].type == "float16");
+  BOOST_TEST(arrays[3].type == "intgemm's int8");
+  check_values<float>(file->read(0), {1, 2}, {1, -2});
+  check_values<float>(file->read(1), {2}, {1, -2});
+  check_values<std::int32_t>(file->read(2), {3}, {'a', -1, 0});
+  check_values<float>(file->read(3), {2, 3}, {0.25f, -32, 1.25f, 0.5f, 1, 1.5f});
+  check_values<float>(file->read(4), {2, 3}, {0.25f, 0.5f, -32, 1, 1.25f, 1.5f});
+  check_values<float>(file->read(5), {2, 1}, {64, -0.25f});
+  check_values<float>(file->read(6), {0, 7}, {});
+}
+
 BOOST_AUTO_TEST_CASE(text_is_no_array_file) {
   TemporaryFolder folder;
   for (const char* text : {"a\tb\tccc\n{x}\t2\t3\n", "a b c d {\n", "caf\u00e9 12{\n"}) {
@@ -287,7 +337,7 @@ std::array<int, 5> others(char byte) {
 BOOST_AUTO_TEST_CASE(any_changed_byte_is_an_error_or_another_value) {
   TemporaryFolder folder;
   for (const std::string& sound :
-       {safetensors(kHeader, kValues), zip(false), zip(true), torch_file(kTwoTensors)}) {
+       {safetensors(kHeader, kValues), zip(false), zip(true), torch_file(kTwoTensors), kMarian}) {
     put_bytes(folder / "x", sound);
     BOOST_REQUIRE_NO_THROW(read_map(folder / "x"));
     for (std::size_t at = 0; at <= sound.size(); ++at) {
@@ -389,6 +439,36 @@ BOOST_AUTO_TEST_CASE(written_safetensors_are_these_bytes) {
   BOOST_TEST((folder.files().size()) == 2u);  // nothing is left of what failed
 }
 
+/// Reads each array as a whole and by blocks of rows; `large`: the names of those that come in two blocks.
+void check_blocks(const std::string& path, std::initializer_list<std::string_view> large) {
+  const auto file = ArrayFile::open(path);
+  for (std::size_t index = 0; index < file->arrays().size(); ++index) {
+    const Tensor whole = file->read(index);
+    const std::int64_t row = whole.shape().size() < 2 ? whole.size() : whole.size() / whole.shape()[0];
+    std::vector<float> joined;
+    std::int64_t blocks = 0;
+    file->read_rows(index, [&](std::int64_t first, const Tensor& block) {
+      BOOST_TEST(first * row == std::ssize(joined));
+      BOOST_TEST(block.shape().size() == whole.shape().size());
+      const auto values = block.values<float>();
+      joined.insert(joined.end(), values.begin(), values.end());
+      ++blocks;
+    });
+    BOOST_TEST(std::ranges::equal(joined, whole.values<float>()));
+    const std::string& array = file->arrays()[index].name;
+    BOOST_TEST(blocks == (std::ranges::count(large, array) > 0 ? 2 : 1), array);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_a_large_table_of_integers_come_in_blocks) {
+  TemporaryFolder folder;
+  std::string integers(5003 * 300, '\0');
+  for (std::size_t i = 0; i < integers.size(); ++i) integers[i] = static_cast<char>(i % 251);
+  put_bytes(folder / "x", marian_binary({{"Wemb", 0x4101, {5003, 300}, integers + kFactor},
+                                         {"l1_W", 0x4101, {5003, 300}, integers + kFactor}}));
+  check_blocks(folder / "x", {"Wemb"});
+}
+
 BOOST_AUTO_TEST_CASE(rows_of_a_large_array_come_in_blocks) {
   TemporaryFolder folder;
   constexpr std::int64_t rows = 5003, columns = 3 * 100;
@@ -401,23 +481,7 @@ BOOST_AUTO_TEST_CASE(rows_of_a_large_array_come_in_blocks) {
   map.add("wide", Tensor::of<float>(std::vector<float>(3 << 20, 7), {2, 3 << 19}));
   for (const auto& [name, floats] : {std::pair("x", FloatsAs::float32), {"y", FloatsAs::bfloat16}}) {
     write_safetensors(folder / name, map, floats);
-    const auto file = ArrayFile::open(folder / name);
-    for (std::size_t index = 0; index < 4; ++index) {
-      const Tensor whole = file->read(index);
-      const std::int64_t row = whole.shape().size() < 2 ? whole.size() : whole.size() / whole.shape()[0];
-      std::vector<float> joined;
-      std::int64_t blocks = 0;
-      file->read_rows(index, [&](std::int64_t first, const Tensor& block) {
-        BOOST_TEST(first * row == std::ssize(joined));
-        BOOST_TEST(block.shape().size() == whole.shape().size());
-        const auto values = block.values<float>();
-        joined.insert(joined.end(), values.begin(), values.end());
-        ++blocks;
-      });
-      BOOST_TEST(std::ranges::equal(joined, whole.values<float>()));
-      const std::string& array = file->arrays()[index].name;
-      BOOST_TEST(blocks == (array == "large" || array == "wide" ? 2 : 1), array);
-    }
+    check_blocks(folder / name, {"large", "wide"});
   }
 }
 

@@ -767,6 +767,42 @@ BOOST_AUTO_TEST_CASE(take_the_search_that_another_file_says) {
   });
 }
 
+/// As Bergamot and Firefox Translations ship students.
+BOOST_AUTO_TEST_CASE(find_what_is_beside_a_binary_model_of_marian) {
+  const TemporaryFolder temporary;
+  const std::string student = std::string(HEED_TESTDATA) + "/import/marian-binary-int8",
+                    weights = "model.xxyy.intgemm.alphas.bin",
+                    pieces = std::string(HEED_TESTDATA) + "/sentencepiece/direct/vocab.spm";
+  const auto copy = [&](const std::string& from, const std::string& to) {
+    std::filesystem::copy_file(from, temporary / to, std::filesystem::copy_options::overwrite_existing);
+  };
+  const auto origin_of = [&](const std::string& path) { return Json::parse(load_model(path).origin); };
+  copy(student + "/" + weights, weights);
+  const std::string lone = temporary / weights;
+  // Its shortlist ends likewise, and is no model.
+  std::ofstream(temporary / "lex.50.50.xxyy.s2t.bin") << "\x01\x02";
+  BOOST_CHECK_EQUAL(load_model(temporary / "").source.piece(2), "2");
+  BOOST_CHECK_EQUAL(search_settings_of(load_model(lone).origin).value().beam, 12);  // Marian's own
+  copy(pieces, "srcvocab.xxyy.spm");
+  copy(pieces, "trgvocab.xxyy.spm");
+  BOOST_CHECK_EQUAL(load_model(lone).source.piece(2), "s");
+  BOOST_CHECK_EQUAL(load_model(lone).target.piece(2), "s");
+  std::filesystem::remove(temporary / "srcvocab.xxyy.spm");
+  std::filesystem::remove(temporary / "trgvocab.xxyy.spm");
+  copy(pieces, "vocab.xxyy.spm");
+  copy(student + "/config.intgemm8bitalpha.yml", "config.intgemm8bitalpha.yml");
+  const LoadedModel loaded = load_model(temporary / "");
+  BOOST_CHECK_EQUAL(loaded.source.piece(2), "s");
+  BOOST_CHECK_EQUAL(loaded.target.piece(2), "s");
+  BOOST_CHECK_EQUAL(loaded.digest, load_model(lone).digest);
+  BOOST_CHECK_EQUAL(search_settings_of(loaded.origin).value().beam, 1);
+  BOOST_CHECK_EQUAL(origin_of(lone)["formulas"]["weights"], "intgemm's int8, by a factor for each matrix");
+  // Which of two is meant is not guessed.
+  copy(student + "/" + weights, "model.other.bin");
+  BOOST_CHECK_THROW(load_model(temporary / ""), Error);
+  BOOST_CHECK_EQUAL(load_model(lone).digest, loaded.digest);
+}
+
 BOOST_AUTO_TEST_CASE(state_the_files_that_they_were_made_from) {
   const TemporaryFolder temporary;
   foreign::ImportOptions options;
@@ -873,7 +909,9 @@ BOOST_DATA_TEST_CASE(come_back_from_export, boost::unit_test::data::make(exporte
   BOOST_CHECK_EQUAL(again.model->config_json, loaded.model->config_json);
   BOOST_CHECK_EQUAL(again.digest, loaded.digest);
   BOOST_TEST(again.classes == loaded.classes, boost::test_tools::per_element());
-  if (std::ranges::count(kOtherTensors, name) > 0 || name.starts_with("marian-npz")) return;
+  if (std::ranges::count(kOtherTensors, name) > 0 || name.starts_with("marian-npz") ||
+      name.starts_with("marian-binary"))
+    return;
   BOOST_CHECK(bytes_of(temporary / "out/model.safetensors") == bytes_of(path + "/model.safetensors"));
 }
 

@@ -1,6 +1,9 @@
-// Marian's own models (Junczys-Dowmunt et al. 2018, https://github.com/marian-nmt/marian): an .npz of weights
-// that contains its settings in YAML, special:model.yml; beside it decoder.yml, vocabularies and the
-// SentencePiece models for preprocessing. Differences from the same weights in transformers' format
+// Marian's own models (Junczys-Dowmunt et al. 2018, https://github.com/marian-nmt/marian): an .npz or binary file
+// (io/foreign/marian_binary.h) of weights that contains its settings in YAML, special:model.yml; beside it
+// decoder.yml, vocabularies and the SentencePiece models for preprocessing. Students as Bergamot and Firefox
+// Translations ship them have config.intgemm8bitalpha.yml or the like, or no such file, and vocab.enpt.spm, or
+// srcvocab.*.spm and trgvocab.*.spm; their weights are integers with a factor, which here become float32, so that
+// products differ from intgemm's by the rounding of its inputs. Differences from the same weights in transformers' format
 // (marian.cpp): sinusoids of frequency 10000^(-k/(d/2-1)), an epsilon of 1e-6, a decoder that starts from a
 // zero vector, and "gelu", which was x sigmoid(1.702 x) up to version 1.12.0. Layers are counted from 1,
 // matrices are [in, out] as here.
@@ -18,11 +21,13 @@
 #include "text/foreign_sentencepiece.h"
 
 namespace heed::foreign {
-namespace marian_npz {
+namespace marian_native {
 namespace {
 
 constexpr const char* kSettings = "special:model.yml";
 constexpr const char* kDecoderFile = "decoder.yml";
+/// Of numbers by which Marian multiplies activations before it makes integers of them.
+constexpr const char* kActivationFactors = "*_QuantMultA";
 /// Of sentences, where decoder.yml does not say it.
 constexpr std::int64_t kUsualLength = 1000;
 
@@ -220,13 +225,14 @@ Mappings mappings_of(const TransformerConfig& config, const Tables& tables) {
   stack("encoder", config.n_encoder_layers, config.d_ff);
   stack("decoder", config.n_decoder_layers, config.decoder_d_ff > 0 ? config.decoder_d_ff : config.d_ff);
   map.ignore("special:*", "settings");
+  map.ignore(kActivationFactors, "a factor of activations in Marian's products of integers");
   return map;
 }
 
-/// The search settings in decoder.yml; empty if there is none.
-Json decoder_settings(const Source& source) {
+/// The file with the search settings; empty if there is none.
+std::string decoder_file(const Source& source) {
   const std::string path = source.file(kDecoderFile);
-  return path.empty() ? Json::object() : read_yaml_object(path);
+  return path.empty() ? source.only_file("config.", ".yml") : path;
 }
 
 SearchSettings search_of(ConfigFields& decoder, std::vector<std::string>& notes) {
@@ -270,7 +276,9 @@ text::Tokenizer read_tokenizer(const Source& source, const Json& vocabularies, b
                                std::vector<std::string>& notes) {
   if (std::optional<text::Tokenizer> own = own_vocabulary(source, rows, is_target ? "target" : "source"))
     return *std::move(own);
-  const std::string path = listed_file(source, vocabularies, is_target ? 1 : 0);
+  std::string path = listed_file(source, vocabularies, is_target ? 1 : 0);
+  for (const char* begin : {is_target ? "trgvocab." : "srcvocab.", "vocab."})
+    if (path.empty() && vocabularies.is_null()) path = source.only_file(begin, ".spm");
   SpecialIds plain = special;
   if (path.empty()) {
     notes.push_back(concat("no vocabulary of the ", is_target ? "target" : "source",
@@ -290,7 +298,10 @@ ForeignModel describe(const Source& source) {
   const std::string where = concat(escaped(source.path()), ":/", kSettings);
   ConfigFields fields(yaml_object(settings_text(source, where), where), where,
                       source.options().ignored_fields);
-  ConfigFields decoder = fields.beside(kDecoderFile, decoder_settings(source));
+  const std::string decoder_path = decoder_file(source);
+  ConfigFields decoder = decoder_path.empty() ? fields.beside(kDecoderFile, Json::object())
+                                              : fields.beside(std::filesystem::path(decoder_path).filename(),
+                                                              read_yaml_object(decoder_path));
   ForeignModel found;
   found.kind = "Marian";
   Tables tables;
@@ -311,6 +322,9 @@ ForeignModel describe(const Source& source) {
   found.target = read_tokenizer(source, vocabularies, true, config.target_vocab_size, special, found.notes);
   found.formulas = {
       {"positions", config.positions}, {"activation", config.activation}, {"norm_epsilon", "1e-6"}};
+  for (const io::ArrayInfo& array : source.weights().arrays())
+    if (array.name == tables.source && array.type.starts_with("intgemm"))
+      found.formulas.emplace_back("weights", array.type + ", by a factor for each matrix");
   return found;
 }
 
@@ -393,8 +407,9 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
 }
 
 }  // namespace
-}  // namespace marian_npz
+}  // namespace marian_native
 
-const Family kMarianNpz{"marian .npz", marian_npz::recognises, marian_npz::describe, marian_npz::express};
+const Family kMarianNative{"Marian's own", marian_native::recognises, marian_native::describe,
+                           marian_native::express};
 
 }  // namespace heed::foreign
