@@ -27,7 +27,8 @@ namespace heed::io {
 struct ArrayInfo {
   std::string name;
   std::string
-      type;  ///< of the elements in the file: "float32", "bfloat16", "bool"; the file's word if it cannot be read
+      type;  ///< of the elements in the file: "float32", "bfloat16", "bool"; "scaled int8": with a factor, read as
+             ///< float32; the file's word if it cannot be read
   Shape shape;
 };
 

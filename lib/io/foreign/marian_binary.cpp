@@ -155,7 +155,7 @@ class MarianBinary : public ArrayFile {
       fail(where(index), ": ", header.bytes, " bytes for the shape ", to_string(info.shape), " of ",
            place.kind->name, ": damaged?");
     cursor.skip(header.bytes, "the values");
-    info.type = scaled ? concat("intgemm's ", place.kind->name) : place.kind->name;
+    info.type = scaled ? concat("scaled ", place.kind->name) : place.kind->name;
     if (scaled) {
       float factor = 0;
       file_.read_at(place.begin + bits / 8, std::as_writable_bytes(std::span(&factor, 1)));

@@ -24,6 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLongestCompared = 200;
+/// The types of weights.
+constexpr std::string_view kRealTypes[] = {"float32", "float16",     "bfloat16",
+                                           "float64", "scaled int8", "scaled int16"};
 
 /// "; it has A, B": some names of a folder, none of a file.
 std::string files_of(const fs::path& folder) {
@@ -167,8 +170,7 @@ class Match {
     if (!is_mapped_[*index] && info.shape != mapping.shape)
       problems_.push_back(
           concat(escaped(name), ": shape ", to_string(info.shape), ", wanted ", to_string(mapping.shape)));
-    if (!is_mapped_[*index] && info.type != "float32" && info.type != "float16" && info.type != "bfloat16" &&
-        info.type != "float64")
+    if (!is_mapped_[*index] && std::ranges::count(kRealTypes, info.type) == 0)
       problems_.push_back(
           concat(escaped(name), ": type ", escaped(info.type), ", wanted floating point: is it quantised?"));
     is_mapped_[*index] = true;

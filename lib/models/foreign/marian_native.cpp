@@ -253,9 +253,10 @@ SearchSettings search_of(ConfigFields& decoder, std::vector<std::string>& notes)
   for (const char* name : {"output-sampling", "force-decode", "n-best"})
     decoder.expect(name, {false, Json::array()});
   for (const char* name : {"quantize-range", "quantize-biases"}) decoder.expect(name, {0, false});
-  // Paths, messages, batching and hardware.
+  // Paths, messages, batching, hardware, and how Bergamot cuts text into sentences.
   decoder.without_effect(
-      "relative-paths models vocabs weights max-length max-length-crop allow-unk allow-special "
+      "shortlist max-length-break ssplit-mode ssplit-prefix-file cache-size relative-paths models vocabs "
+      "weights max-length max-length-crop allow-unk allow-special "
       "ignore-model-config skip-cost config input output port tsv tsv-fields log log-level "
       "log-time-zone quiet quiet-translation seed authors cite build-info version interpolate-env-vars "
       "clip-gemm fp16 precision gemm-type gemm-precision optimize int8shift devices num-devices "
@@ -323,8 +324,8 @@ ForeignModel describe(const Source& source) {
   found.formulas = {
       {"positions", config.positions}, {"activation", config.activation}, {"norm_epsilon", "1e-6"}};
   for (const io::ArrayInfo& array : source.weights().arrays())
-    if (array.name == tables.source && array.type.starts_with("intgemm"))
-      found.formulas.emplace_back("weights", array.type + ", by a factor for each matrix");
+    if (array.name == tables.source && array.type.starts_with("scaled"))
+      found.formulas.emplace_back("weights", array.type);
   return found;
 }
 

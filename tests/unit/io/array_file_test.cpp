@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(marian_binary_as_written_by_hand) {
   BOOST_REQUIRE(arrays.size() == 7u);
   BOOST_TEST(arrays[0].name == "plain");
   BOOST_TEST(arrays[1].type == "float16");
-  BOOST_TEST(arrays[3].type == "intgemm's int8");
+  BOOST_TEST(arrays[3].type == "scaled int8");
   check_values<float>(file->read(0), {1, 2}, {1, -2});
   check_values<float>(file->read(1), {2}, {1, -2});
   check_values<std::int32_t>(file->read(2), {3}, {'a', -1, 0});

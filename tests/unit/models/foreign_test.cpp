@@ -796,7 +796,7 @@ BOOST_AUTO_TEST_CASE(find_what_is_beside_a_binary_model_of_marian) {
   BOOST_CHECK_EQUAL(loaded.target.piece(2), "s");
   BOOST_CHECK_EQUAL(loaded.digest, load_model(lone).digest);
   BOOST_CHECK_EQUAL(search_settings_of(loaded.origin).value().beam, 1);
-  BOOST_CHECK_EQUAL(origin_of(lone)["formulas"]["weights"], "intgemm's int8, by a factor for each matrix");
+  BOOST_CHECK_EQUAL(origin_of(lone)["formulas"]["weights"], "scaled int8");
   // Which of two is meant is not guessed.
   copy(student + "/" + weights, "model.other.bin");
   BOOST_CHECK_THROW(load_model(temporary / ""), Error);
