@@ -48,8 +48,8 @@ template <class T>
 void Model<T>::set_precision(Precision precision, Unpacked unpacked) {
   packed.reset();
   if (precision == Precision::float32 && unpacked == Unpacked::kept) return;
-  auto is_recurrent = [](const auto& part) { return part && !part->sizes().self_attends; };
-  if (precision != Precision::float32 && (is_recurrent(encoder) || is_recurrent(decoder)))
+  auto needs_float32 = [](const auto& part) { return part && !part->sizes().any_precision; };
+  if (precision != Precision::float32 && (needs_float32(encoder) || needs_float32(decoder)))
     fail<UsageError>("the model is of architecture ", architecture,
                      ", whose recurrent layers are computed in float32 only");
   packed = std::make_unique<PackedWeights<T>>(parameters.values(), precision, unpacked);

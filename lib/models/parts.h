@@ -48,6 +48,7 @@ struct PartSizes {
   HeadWidths heads;
   bool self_attends = false;    ///< every layer has a self_attention
   std::int64_t n_kv_heads = 0;  ///< heads of keys and values, each for a group of the others; 0: n_heads
+  bool any_precision = false;   ///< products with its weights may be in any precision, not just float32
 };
 
 struct EncoderSizes : PartSizes {

@@ -83,8 +83,8 @@ StackSettings settings_of(const TransformerOptions& o) {
 
 PartSizes sizes_of(const StackSettings& s) {
   const std::int64_t d_head = s.heads.head_width(s.d_model);
-  return {s.vocab_size,    s.n_layers,       s.d_model,    s.d_model,         s.max_length,
-          s.heads.n_heads, {d_head, d_head}, !s.recurrent, s.heads.n_kv_heads};
+  return {s.vocab_size,    s.n_layers,       s.d_model,    s.d_model,          s.max_length,
+          s.heads.n_heads, {d_head, d_head}, !s.recurrent, s.heads.n_kv_heads, true};
 }
 
 /// A sublayer, the norm beside it, and that of its output in a sandwich.

@@ -98,7 +98,6 @@ BOOST_AUTO_TEST_CASE(a_search_may_hold_weights_once) {
       config.tied = tied;
       config.decoder_past = past;
       for (const Precision precision : {Precision::float32, Precision::bfloat16, Precision::int8}) {
-        if (precision != Precision::float32 && config.decoder_past == "ssru") continue;
         BOOST_TEST_CONTEXT(tied << ", " << past << ", " << static_cast<int>(precision))
         BOOST_TEST(
             (searched(config, precision, Unpacked::released) == searched(config, precision, Unpacked::kept)));
