@@ -272,6 +272,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
     reasons.push_back("n_token_types is 0, wanted at least 1");
   if (kind.has_offset()) require.want("position_offset", {(kind.is_mpnet() ? kMpnetPad : special.pad) + 1});
   if (kind.is_electra()) require.keep("embedding_width");
+  if (config.embedding_width == config.d_model)
+    reasons.push_back("embedding_width is d_model, wanted 0 or another: else there is no layer between them");
   if (heads.words && kind.has_own_heads()) require.want("activation=gelu");
   const std::string activation = require.word("activation", kExportedActivations);
   if (!require.are_met()) return std::nullopt;

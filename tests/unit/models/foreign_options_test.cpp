@@ -197,11 +197,12 @@ std::vector<Json> others(const Field& field) {
       if (other != **word) found.emplace_back(other);
   } else if (const auto* number = std::get_if<std::int64_t*>(&field.value)) {
     const std::int64_t n = **number;
-    for (const std::int64_t other : {std::int64_t{0}, std::int64_t{2}, n / 2, n + 1, 2 * n})
+    const std::vector<std::int64_t> options{0, 1, 2, n + 1, 2 * n}, sizes{2 * n};
+    for (const std::int64_t other : field.optional ? options : sizes)
       if (other != n && field.range.holds(static_cast<double>(other))) found.emplace_back(other);
   } else {
     const double x = *std::get<double*>(field.value);
-    for (const double other : {0.0, 0.25, x / 2, 1.5 * x, 70.0})
+    for (const double other : {0.0, 2 * x + 1.5})
       if (other != x && field.range.holds(other)) found.emplace_back(other);
   }
   return found;
@@ -230,7 +231,8 @@ LoadedModel made(const Json& config, const Start& start) {
   draw(*model, start.same_tables);
   const auto pieces = [&](Side side, Side other) {
     const std::int64_t size = model->sizes(model->has(side) ? side : other).vocab_size;
-    return text::Tokenizer::of_ids(size, {1, -1, 0, 0, -1, -1, -1});
+    const std::int32_t pad = size > 1 ? 1 : SpecialIds::kAbsent;
+    return text::Tokenizer::of_ids(size, {pad, -1, 0, 0, -1, -1, -1});
   };
   const text::Tokenizer source = pieces(Side::source, Side::target),
                         target = pieces(Side::target, Side::source);
@@ -259,10 +261,11 @@ void append(std::vector<float>& all, Matrix<const float> m) {
 /// What a model makes of an input, by all heads that it has.
 std::vector<float> results(const Model<float>& model, std::int64_t longest, std::int64_t n_types) {
   std::vector<float> all;
+  Packing rows;
+  PackedTokens tokens;
   InferencePass pass(model);
   std::optional<Encoded<float>> encoded;
   if (model.images) {
-    Packing rows;
     rows.append(model.images->rows());
     std::vector<float> pixels;
     for (std::int64_t i = 0; i < model.images->values(); ++i)
@@ -271,15 +274,15 @@ std::vector<float> results(const Model<float>& model, std::int64_t longest, std:
     for (const std::vector<double>& values : {model.images->mean, model.images->deviation})
       all.insert(all.end(), values.begin(), values.end());
   } else if (model.encoder) {
-    PackedTokens tokens = some_tokens(model.sizes(Side::source).vocab_size, longest);
+    tokens = some_tokens(model.sizes(Side::source).vocab_size, longest);
     for (std::size_t i = 0; n_types > 0 && i < tokens.ids.size(); ++i)
       tokens.types.push_back(static_cast<std::int32_t>(i) % static_cast<std::int32_t>(n_types));
     encoded = model.encode(pass, tokens);
   }
   if (model.decoder) {
-    const PackedTokens tokens = some_tokens(model.sizes(Side::target).vocab_size, longest);
-    const Var<float> embedded = model.embed(pass, Side::target, tokens);
-    const Var<float> states = model.decode(pass, encoded ? &*encoded : nullptr, embedded, tokens.rows).states;
+    const PackedTokens written = some_tokens(model.sizes(Side::target).vocab_size, longest);
+    const Var<float> embedded = model.embed(pass, Side::target, written);
+    const Var<float> states = model.decode(pass, encoded ? &*encoded : nullptr, embedded, written.rows).states;
     append(all, model.words->logits(pass, states).value());
     return all;
   }
@@ -299,8 +302,31 @@ std::vector<float> results(const Model<float>& model, std::int64_t longest, std:
   return all;
 }
 
-/// The reasons may say another field's name.
-const std::map<std::string, std::vector<std::string>> kRelated{};
+/// What reasons may name instead of a field: it decided what the model would be exported as, or what heads it has.
+const std::map<std::string, std::vector<std::string>> kRelated{
+    {"positions", {"position_offset", "n_token_types", "norm is"}},
+    {"position_offset", {"n_token_types", "embedding_width"}},
+    {"n_token_types", {"pooler_activation"}},
+    {"embedding_width", {"pooler_activation"}},
+    {"n_classes", {"pooling", "pooler", "word_transform"}},
+    {"masked_words", {"word_transform", "pooler"}},
+    {"pooling", {"pooler"}},
+    {"gated", {"activation"}},
+    {"tied", {"tables of their own"}},
+    {"source_vocab_size", {"tables of their own"}},
+    {"target_vocab_size", {"tables of their own"}},
+};
+
+bool names(const std::string& message, const Json& changes) {
+  for (const auto& [field, value] : changes.items()) {
+    std::vector<std::string> words{field};
+    if (const auto related = kRelated.find(field); related != kRelated.end())
+      words.insert(words.end(), related->second.begin(), related->second.end());
+    for (const std::string& word : words)
+      if (message.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
 
 /// Whether it is exported. Expects that nothing is lost then, and else a reason that has to do with one of the changes.
 bool check_export(const Json& config, const Start& start, const Json& changes) {
@@ -311,9 +337,7 @@ bool check_export(const Json& config, const Start& start, const Json& changes) {
   } catch (const Error& e) {
     const std::string message = e.what();
     BOOST_CHECK_MESSAGE(message.starts_with("this model cannot be exported: "), start.name << ": " << changes << ": " << message);
-    bool named = false;
-    for (const auto& [name, value] : changes.items()) named = named || message.find(name) != std::string::npos;
-    BOOST_CHECK_MESSAGE(named, start.name << ": " << changes << ": " << message);
+    BOOST_CHECK_MESSAGE(names(message, changes), start.name << ": " << changes << ": " << message);
     return false;
   }
   try {
@@ -341,10 +365,10 @@ Json changed(const Json& config, const Json& changes) {
   const std::vector<Field> fields = fields_of(read);
   for (const auto& [name, value] : changes.items())
     if (!find_field(fields, name)) return {};
-  from_json(whole.dump(), fields);
   try {
+    from_json(whole.dump(), fields);
     check_config(read);
-  } catch (const UsageError&) {
+  } catch (const Error&) {
     return {};
   }
   return whole == config ? Json() : whole;
