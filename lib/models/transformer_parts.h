@@ -58,6 +58,11 @@ inline const Choice<EmbeddingScale> kEmbeddingScales{"embedding_scale", {"sqrt_d
 enum class ScoreScale { by_sqrt_d_head, one };
 inline const Choice<ScoreScale> kScoreScales{"score_scale", {"1/sqrt_d_head", "1"}};
 
+/// Whether a layer has the sliding window of this width, 0 if there is none, by the letters of window_layers.
+inline bool has_window(std::int64_t width, const std::string& window_layers, std::int64_t layer) {
+  return width > 0 && window_layers[static_cast<std::size_t>(layer) % window_layers.size()] == 'w';
+}
+
 /// The config fields that all Transformers share.
 struct TransformerOptions : PositionOptions {
   std::int64_t d_model = 512;
@@ -195,7 +200,7 @@ struct StackSettings {
                                bool reads_memory);
   /// Whether the self-attention of a layer has the window.
   bool has_window(std::int64_t layer) const {
-    return heads.window > 0 && window_layers[static_cast<std::size_t>(layer) % window_layers.size()] == 'w';
+    return heed::has_window(heads.window, window_layers, layer);
   }
 };
 

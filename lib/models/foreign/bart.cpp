@@ -172,18 +172,22 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   from_json(loaded.model->config_json, fields_of(config));
   const SpecialIds& special = loaded.target.special();
   const Kind& kind = kind_of(config);
-  Requirements require(fields_of(config), reasons);
+  Requirements require(config, reasons);
   require.want("norm", {kind.norm});
   require.want("positions", {kind.positions});
   require.want("embedding_norm", {kind.embedding_norm});
   require.want("position_offset", {first_position(kind, special)});
-  const std::string activation = require_pair(require);
-  if (kind.positions != kLearned) require.want("output_bias=false");
+  const std::string activation = require_pair(require, config);
+  if (kind.positions == kLearned) require.keep("output_bias");
   if (special.bos == SpecialIds::kAbsent)
     reasons.push_back("the vocabulary has no bos, from which a decoder starts");
-  if (loaded.source.digest() != loaded.target.digest() || config.tied == "decoder")
+  const bool one_table =
+      config.tied == "all" ||
+      (config.tied == "none" &&
+       are_equal(loaded.model->parameters, "encoder/embedding/weight", "decoder/embedding/weight"));
+  if (loaded.source.digest() != loaded.target.digest() || !one_table)
     reasons.push_back("the sides have vocabularies or tables of their own, wanted one");
-  if (!reasons.empty()) return std::nullopt;
+  if (!require.are_met()) return std::nullopt;
 
   Exported out;
   out.mappings = pair_mappings(config, true);

@@ -260,18 +260,23 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   const SpecialIds& special = loaded.source.special();
   const Kind& kind = kind_to_export(loaded, config);
   const EncoderHeads heads = EncoderHeads::of(config);
-  Requirements require(fields_of(config), reasons);
+  Requirements require(config, reasons);
+  require.keep(same_fields(kind));
+  require.keep("max_length");
   want_encoder(require, heads, kind.pooler_activation(), kind.positions());
+  if (!heads.classes) require.keep("pooler");
   if (kind.is_mpnet())
-    require.want(concat("n_token_types=0 relative_buckets=", kMpnetBuckets,
-                        " relative_max_distance=", kMpnetFarthest));
+    require.want(
+        concat("relative_buckets=", kMpnetBuckets, " relative_max_distance=", kMpnetFarthest));
   else if (config.n_token_types == 0)
     reasons.push_back("n_token_types is 0, wanted at least 1");
   if (kind.has_offset()) require.want("position_offset", {(kind.is_mpnet() ? kMpnetPad : special.pad) + 1});
-  if (!kind.is_electra()) require.want("embedding_width=0");
+  if (kind.is_electra()) require.keep("embedding_width");
+  if (config.embedding_width == config.d_model)
+    reasons.push_back("embedding_width is d_model, wanted 0 or another: else there is no layer between them");
   if (heads.words && kind.has_own_heads()) require.want("activation=gelu");
   const std::string activation = require.word("activation", kExportedActivations);
-  if (!reasons.empty()) return std::nullopt;
+  if (!require.are_met()) return std::nullopt;
   Exported out;
   out.mappings = mappings_of(config, kind, heads, heads.of_sentences ? "" : kind.prefix);
   out.config = {{"architectures", {heads.class_of(kind.class_name)}},

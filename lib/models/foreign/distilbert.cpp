@@ -115,13 +115,12 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   from_json(loaded.model->config_json, fields_of(config));
   if (config.n_token_types > 0 || config.position_offset > 0) return std::nullopt;  // BERT, RoBERTa
   const EncoderHeads heads = EncoderHeads::of(config);
-  Requirements require(fields_of(config), reasons);
+  Requirements require(config, reasons);
+  require.keep(kSame);
   want_encoder(require, heads, "relu");
   require.want("norm_epsilon", {kNormEpsilon});
-  require.want("embedding_width=0");
-  if (!heads.classes) require.want("pooler=false");
   const std::string activation = require.word("activation", kExportedActivations);
-  if (!reasons.empty()) return std::nullopt;
+  if (!require.are_met()) return std::nullopt;
   Exported out;
   out.mappings = mappings_of(config, heads, heads.of_sentences ? "" : kBody);
   out.config = {{"architectures", {heads.class_of(kClassName)}},

@@ -64,16 +64,25 @@ ForeignModel finish_encoder(
   return found;
 }
 
+void want_heads(Requirements& require, const EncoderHeads& heads) {
+  require.want("embedding_norm=true embedding_scale=1");
+  require.keep("n_classes problem_type masked_words");
+  if (heads.words) require.want("word_transform=true");
+  if (heads.of_sentences) require.keep("normalised dense_width dense_activation");
+  if (!heads.classes || heads.of_tokens) require.keep("pooling");
+  if (!heads.pooler) require.keep("pooler_activation");
+}
+
 void want_encoder(Requirements& require, const EncoderHeads& heads, const char* pooler_activation,
                   const char* positions) {
-  require.want(concat("positions=", positions, " norm=post"));
-  require.want_classic_layers();
-  require.want(
-      "final_norm=by_norm|no embedding_scale=1 score_scale=1/sqrt_d_head embedding_norm=true head_bias=true "
-      "pooler_norm=false");
-  if (heads.words) require.want("word_transform=true output_bias=true");
-  if (heads.classes && !heads.of_tokens)
-    require.want(concat("pooler=true pooler_activation=", pooler_activation, " pooling=first"));
+  require.want(concat("positions=", positions, " norm=post final_norm=by_norm|no"));
+  require.want_usual_heads();
+  require.want_own_keys();
+  want_heads(require, heads);
+  if (heads.words) require.want("output_bias=true");
+  if (heads.classes && !heads.of_tokens) require.want("pooler=true");
+  if (heads.pooler) require.want(concat("pooler_activation=", pooler_activation));
+  if (heads.classes && !heads.of_tokens) require.want("pooling=first");
 }
 
 void finish_encoder(const LoadedModel& loaded, const EncoderOnlyConfig& config, const EncoderHeads& heads,

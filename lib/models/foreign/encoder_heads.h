@@ -36,7 +36,10 @@ ForeignModel finish_encoder(
     const Source& source, ConfigFields& fields, EncoderOnlyConfig config, EncoderHeads heads,
     const SpecialIds& special,
     const std::function<Mappings(const EncoderOnlyConfig&, const EncoderHeads&)>& mappings);
-/// Requires the layers common to the family, and the config that these heads need.
+/// Requires the embeddings and heads that transformers' encoders of words have. Heads whose pooler has one activation
+/// require it themselves.
+void want_heads(Requirements& require, const EncoderHeads& heads);
+/// Requires also the layers of BERT and its relatives, and what their heads have in common.
 void want_encoder(Requirements& require, const EncoderHeads& heads, const char* pooler_activation,
                   const char* positions = "learned");
 /// Completes an export: special ids, names of classes, and the modules for sentence embeddings.

@@ -358,11 +358,41 @@ std::string origin_kind(const LoadedModel& loaded) {
              : "";
 }
 
+namespace {
+
+Json value_in(const Field& field) {
+  return std::visit([](const auto* value) { return Json(*value); }, field.value);
+}
+
+}  // namespace
+
 Json Requirements::value_of(const std::string& field) const {
-  return std::visit([](const auto* value) { return Json(*value); }, field_named(config_, field).value);
+  return value_in(field_named(config_, field));
+}
+
+void Requirements::expect_defaults(const std::vector<Field>& defaults) {
+  for (const Field& field : defaults)
+    if (!field.of_training) unnamed_.emplace(field.name, value_in(field));
+}
+
+void Requirements::keep(std::string_view fields) {
+  for (const std::string_view each : text::split_any(fields, " "))
+    unnamed_.erase(field_named(config_, std::string(each)).name);
+}
+
+void Requirements::keep(const std::vector<SameField>& same) {
+  for (const SameField& each : same) keep(each.ours);
+}
+
+bool Requirements::are_met() {
+  for (const Field& field : config_)
+    if (const auto found = unnamed_.find(field.name); found != unnamed_.end())
+      want(field.name, {Json(found->second)});
+  return reasons_.empty();
 }
 
 void Requirements::want(const std::string& field, const std::vector<Json>& values) {
+  keep(field);
   const Json value = value_of(field);
   if (std::ranges::find(values, value) != values.end()) return;
   const auto shown = [](const Json& json) {
@@ -385,20 +415,23 @@ void Requirements::want(std::string_view all) {
   }
 }
 
-void Requirements::want_classic_layers(const char* attention_biases) {
-  const std::int64_t n_heads = value_of("n_heads");
-  want("norm_kind=layer");
-  want(concat("attention_bias=", attention_biases));
-  want(
-      "residual=true gated=false feed_forward_bias=true qk_norm=false logit_scale=1.0 parallel_residual=no "
-      "score_width=0");
-  want("d_head", {0, value_of("d_model").get<std::int64_t>() / n_heads});
-  want("n_kv_heads", {0, n_heads});
-  want("sliding_window=0");
+void Requirements::want_multiple_of_heads() {
+  const std::int64_t d = value_of("d_model"), n_heads = value_of("n_heads");
+  if (d % n_heads) reasons_.push_back(concat("d_model = ", d, " is not a multiple of n_heads = ", n_heads));
+}
+
+void Requirements::want_usual_heads() {
+  want_multiple_of_heads();
+  want("d_head", {0, value_of("d_model").get<std::int64_t>() / value_of("n_heads").get<std::int64_t>()});
+}
+
+void Requirements::want_own_keys() {
+  want("n_kv_heads", {0, value_of("n_heads")});
 }
 
 std::string Requirements::word(const std::string& field,
                                std::initializer_list<std::pair<const char*, const char*>> words) {
+  keep(field);
   const std::string value = value_of(field);
   std::vector<std::string> known;
   for (const auto& [ours, theirs] : words) {
@@ -407,6 +440,14 @@ std::string Requirements::word(const std::string& field,
   }
   reasons_.push_back(concat(field, " is ", value, ", wanted ", alternatives(known)));
   return "";
+}
+
+bool are_equal(const ParameterSet<float>& parameters, const std::string& one, const std::string& other) {
+  const Matrix<const float> a = parameters.view(one), b = parameters.view(other);
+  if (a.rows != b.rows || a.cols != b.cols) return false;
+  for (std::int64_t i = 0; i < a.rows; ++i)
+    if (!std::equal(a.row(i), a.row(i) + a.cols, b.row(i))) return false;
+  return true;
 }
 
 void check_sinusoids(const Source& source, const std::string& name, std::int64_t rows, std::int64_t d) {

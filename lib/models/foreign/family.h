@@ -16,6 +16,7 @@
 #include "models/foreign/config_fields.h"
 #include "models/foreign/mapping.h"
 #include "models/search_settings.h"
+#include "nn/parameters.h"
 #include "text/tokenizer.h"
 
 namespace heed {
@@ -185,28 +186,47 @@ void state_embedding_dropout(const DecoderOnlyConfig& config, const char* name, 
 /// What a model was imported as (ForeignModel::kind), perhaps fine-tuned since; empty: it was not imported.
 std::string origin_kind(const LoadedModel& loaded);
 
-/// The requirements of an export on the fields of a config: collects the reasons why not, field by field.
+/// The requirements of an export on the fields of a config: collects the reasons why not, field by field. Every
+/// field of the config is named here, by keep, want or word, or must have its default: no exporter loses an option
+/// because it does not know of it. Settings of training alone are free.
 class Requirements {
  public:
-  /// `config`: fields_of() the config.
-  Requirements(const std::vector<Field>& config, std::vector<std::string>& reasons)
-      : config_(config), reasons_(reasons) {}
+  template <class Config>
+  Requirements(Config& config, std::vector<std::string>& reasons)
+      : config_(fields_of(config)), reasons_(reasons) {
+    Config plain;
+    expect_defaults(fields_of(plain));
+  }
+  /// The other program has these fields, with spaces between them, whatever their values, or what they set is of no
+  /// effect on such a model.
+  void keep(std::string_view fields);
+  void keep(const std::vector<SameField>& same);
   /// Requires one of these values.
   void want(const std::string& field, const std::vector<Json>& values);
   /// The same of several fields, with spaces between them: "norm=pre final_norm=by_norm|yes".
   void want(std::string_view all);
-  /// Requires the layers that BERT, GPT-2 and Marian share, except activation, positions, norms and scales.
-  void want_classic_layers(const char* attention_biases = "all");
+  /// Requires heads that divide d_model, whatever their width: some programs read no others.
+  void want_multiple_of_heads();
+  /// Requires heads that are d_model / n_heads wide.
+  void want_usual_heads();
+  /// Requires that each head has keys and values of its own.
+  void want_own_keys();
   /// Their word for one of heed's: {{"gelu_tanh", "gelu_new"}, ...}.
   std::string word(const std::string& field,
                    std::initializer_list<std::pair<const char*, const char*>> words);
+  /// Requires the defaults of all fields that nothing above named. Whether there is no reason against the export.
+  bool are_met();
 
  private:
   Json value_of(const std::string& field) const;
+  void expect_defaults(const std::vector<Field>& defaults);
 
   const std::vector<Field> config_;
+  std::map<std::string, Json> unnamed_;  ///< the fields that nothing has named so far, and their defaults
   std::vector<std::string>& reasons_;
 };
+/// Whether two parameters have the same shape and values.
+bool are_equal(const ParameterSet<float>& parameters, const std::string& one, const std::string& other);
 /// Throws Error unless a tensor [rows, d] holds the sinusoids in halves (nn/positional_encoding.h).
 void check_sinusoids(const Source& source, const std::string& name, std::int64_t rows, std::int64_t d);
 /// Names of classes from id2label; {"0", "1", ...} if missing.

@@ -99,12 +99,14 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   if (loaded.model->architecture != DecoderOnlyConfig::kArchitecture) return std::nullopt;
   DecoderOnlyConfig config;
   from_json(loaded.model->config_json, fields_of(config));
-  Requirements require(fields_of(config), reasons);
-  require.want("positions=learned norm=pre");
-  require.want_classic_layers();
-  require.want("final_norm=by_norm|yes embedding_norm=false output_bias=false position_offset=0");
+  Requirements require(config, reasons);
+  require.keep(kSame);
+  require.keep("d_ff score_scale embedding_scale tied");
+  require.want("positions=learned norm=pre final_norm=by_norm|yes");
+  require.want_usual_heads();
+  require.want_own_keys();
   const std::string activation = require.word("activation", kExportedActivations);
-  if (!reasons.empty()) return std::nullopt;
+  if (!require.are_met()) return std::nullopt;
   Exported out;
   out.config = {{"architectures", {"GPT2LMHeadModel"}},
                 {"model_type", "gpt2"},

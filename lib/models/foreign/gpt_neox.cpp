@@ -310,25 +310,31 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   from_json(loaded.model->config_json, fields_of(config));
   const std::size_t index = index_for(config);
   const Kind& kind = kKinds[index];
-  Requirements require(fields_of(config), reasons);
-  require.want(
-      "norm=pre norm_kind=layer final_norm=by_norm|yes score_scale=1/sqrt_d_head residual=true gated=false "
-      "embedding_norm=false logit_scale=1.0 qk_norm=false attention_bias=all|none score_width=0 "
-      "window_layers=w "
-      "rope_local_base=0.0");
-  require.want("positions", {index == kOpt ? "learned" : "rotary"});
-  require.want("d_head", {0, config.d_model / config.n_heads});
-  require.want("output_bias", {index == kPhi});
-  if (index == kNeoX || index == kPhi) require.want("feed_forward_bias=true");
-  if (index == kPhi) require.want("attention_bias=all");
-  if (index == kNeoX || index == kOpt) require.want("n_kv_heads", {0, config.n_heads});
-  if (index != kStarCoder) require.want("sliding_window=0");
-  if (index == kStarCoder) require.want("d_rotary=0");
+  Requirements require(config, reasons);
+  require.keep(same_fields(kind));
+  require.keep("embedding_scale tied");
+  require.want("norm=pre final_norm=by_norm|yes");
+  if (index == kOpt) {
+    require.want("positions=learned");
+    require.want("position_offset", {kOptOffset});
+  } else {
+    want_rotary(kind.rotary, config, require);
+  }
+  require.want_usual_heads();
+  if (index == kPhi || index == kStarCoder)
+    require.keep("n_kv_heads");
+  else
+    require.want_own_keys();
+  if (index == kPhi)
+    require.want("parallel_residual=one_norm output_bias=true");
+  else
+    require.want("attention_bias=all|none");
+  if (index == kNeoX) require.want("parallel_residual=no|two_norms");
+  if (index == kStarCoder) require.keep("sliding_window");
   if (index == kStarCoder || index == kOpt)
     require.want("feed_forward_bias", {config.attention_bias == "all"});
-  if (index == kOpt) require.want("position_offset=2 parallel_residual=no norm_epsilon=1e-5");
   const std::string activation = require.word("activation", kExportedActivations);
-  if (!reasons.empty()) return std::nullopt;
+  if (!require.are_met()) return std::nullopt;
   Exported out;
   out.config = {{"architectures", {kind.class_name}},
                 {"model_type", kind.model_type},

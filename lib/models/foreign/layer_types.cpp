@@ -38,18 +38,21 @@ void read_layer_types(ConfigFields& fields, std::int64_t window, const HasWindow
     if (!types.is_null()) fields.refuse(kField, "a list");
     for (std::int64_t i = 0; i < std::min(n_layers, kMostLayers); ++i) letters += usual(i) ? 'w' : 'f';
   }
-  if (window == 0 || letters.find('w') == std::string::npos) return;
+  if (letters.find('w') == std::string::npos) return;
+  if (window == 0) fields.refuse(concat("layers are of type ", kWindow, ", and there is no sliding_window"));
   config.sliding_window = window;
   config.window_layers = period_of(letters);
 }
 
+void expect_one_layer_type(ConfigFields& fields) {
+  const Json& types = fields.get(kField);
+  if (types.is_array() && std::ranges::adjacent_find(types, std::not_equal_to<>()) != types.end())
+    fields.refuse(kField, "one type for all layers");
+}
+
 void state_layer_types(const TransformerOptions& config, std::int64_t n_layers, Json& out) {
-  const std::string& letters = config.window_layers;
-  for (std::int64_t i = 0; i < n_layers; ++i) {
-    const bool has_window =
-        config.sliding_window > 0 && letters[static_cast<std::size_t>(i) % letters.size()] == 'w';
-    out[kField].push_back(has_window ? kWindow : kFull);
-  }
+  for (std::int64_t i = 0; i < n_layers; ++i)
+    out[kField].push_back(has_window(config.sliding_window, config.window_layers, i) ? kWindow : kFull);
 }
 
 }  // namespace heed::foreign

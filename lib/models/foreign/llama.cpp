@@ -40,24 +40,29 @@ bool recognises(const Source& source) {
 void read_window(ConfigFields& fields, const Kind& kind, DecoderOnlyConfig& config) {
   std::int64_t window =
       fields.number("sliding_window", fields.states_null("sliding_window") ? 0 : kind.window);
-  HasWindow usual = [](std::int64_t) { return true; };
+  if (!kind.reads_layer_types()) {
+    // transformers asks Phi-3 for its window alone, and a model without windows for neither.
+    expect_one_layer_type(fields);
+    if (kind.has_window() && window < config.max_length) config.sliding_window = window;
+    return;
+  }
+  HasWindow usual = [&](std::int64_t) { return window > 0; };
   if (kind.is_qwen()) {
     const std::int64_t full = fields.number("max_window_layers", 28);
     if (!fields.flag("use_sliding_window", false)) window = 0;
-    usual = [full](std::int64_t layer) { return layer >= full; };
+    usual = [&window, full](std::int64_t layer) { return window > 0 && layer >= full; };
   }
-  if (kind.is("gemma3_text")) {
+  const bool is_gemma3 = kind.is("gemma3_text");
+  if (is_gemma3) {
     const std::int64_t pattern = fields.number("sliding_window_pattern", 6);
     fields.without_effect("_sliding_window_pattern");
     if (pattern == 0) fields.refuse("sliding_window_pattern", "at least 1");
-    if (window == 0) fields.refuse("sliding_window", "at least 1");
     usual = [pattern](std::int64_t layer) { return pattern > 0 && (layer + 1) % pattern > 0; };
-  } else if (window >= config.max_length) {
-    window = 0;  // elsewhere it would tell which base the layers have
   }
   read_layer_types(fields, window, usual, config.n_decoder_layers, config);
-  if (!kind.reads_layer_types() && config.window_layers != "w")
-    fields.refuse("layer_types", "one type for all layers");
+  if (config.sliding_window < config.max_length || is_gemma3) return;  // there it also tells a layer's base
+  config.sliding_window = 0;
+  config.window_layers = "w";
 }
 
 DecoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind) {
@@ -195,35 +200,38 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
                               : config.window_layers != "w"        ? "ministral"
                               : config.sliding_window > 0          ? "mistral"
                                                                    : "llama");
-  Requirements require(fields_of(config), reasons);
-  require.want(
-      "positions=rotary norm=pre|sandwich norm_kind=rms|rms_plus_one final_norm=by_norm|yes "
-      "score_scale=1/sqrt_d_head "
-      "residual=true parallel_residual=no gated=true embedding_norm=false output_bias=false logit_scale=1.0");
-  if (!kind.is("llama")) require.want("feed_forward_bias=false");
   const bool is_gemma3 = kind.is("gemma3_text"), is_phi3 = kind.is("phi3"),
              has_types = kind.has_layer_types();
-  if (kind.has_one_window() || kind.is("ministral")) require.want("attention_bias=none");
-  if (kind.has_biases_by_choice()) require.want("attention_bias=none|all");
-  if (!kind.has_one_window() && !has_types) require.want("sliding_window=0");
-  if (!has_types) require.want("window_layers=w");
+  Requirements require(config, reasons);
+  require.keep(same_fields(kind));
+  require.keep("n_kv_heads embedding_scale tied");
+  want_rotary(kind.rotary, config, require);
+  require.want("norm=pre|sandwich final_norm=by_norm|yes gated=true");
+  require.want(is_gemma3 ? "norm_kind=rms_plus_one" : "norm_kind=rms|rms_plus_one");
   require.want("qk_norm", {kind.has_qk_norm()});
-  if (is_gemma3) {
-    require.want("norm_kind=rms_plus_one");
-    if (config.sliding_window > 0 && config.rope_local_base == 0) require.want("rope_scaling=none");
-  } else {
-    require.want("rope_local_base=0.0");
+  if (kind.is("llama"))
+    require.keep("feed_forward_bias");
+  else
+    require.want("feed_forward_bias=false");
+  require.want(kind.has_biases_by_choice() ? "attention_bias=none|all"
+               : kind.is("qwen2")          ? "attention_bias=qkv"
+                                           : "attention_bias=none");
+  if (is_phi3)
+    require.want_usual_heads();
+  else
+    require.keep("d_head");
+  if (is_gemma3 || kind.is("llama")) require.want_multiple_of_heads();
+  if (is_gemma3)
+    require.keep("score_width");
+  else
     require.want("score_width", {0, config.head_width()});
-  }
+  if (kind.has_window()) require.keep("sliding_window");
+  if (has_types) require.keep("window_layers");
   if (kind.is_gemma()) require.want("embedding_scale=sqrt_d activation=gelu_tanh|silu|relu");
-  if (is_phi3) require.want("rope_scaling=none");
-  if (is_phi3) require.want("d_head", {0, config.d_model / config.n_heads});
-  if (!is_phi3) require.want("d_rotary=0");
-  if (config.rope_scaling != "yarn") require.want("rope_attention_factor=1.0");
   const std::string activation = require.word(
       "activation",
       {{"silu", "silu"}, {"gelu", "gelu"}, {"gelu_tanh", "gelu_pytorch_tanh"}, {"relu", "relu"}});
-  if (!reasons.empty()) return std::nullopt;
+  if (!require.are_met()) return std::nullopt;
   Exported out;
   std::string class_name = kind.name;
   std::erase_if(class_name, [](char c) { return c == '-' || c == ' '; });

@@ -30,10 +30,11 @@ struct Kind {
   bool has_qk_norm() const { return is("qwen3") || is("gemma3_text"); }
   /// attention_bias states whether all four projections have one.
   bool has_biases_by_choice() const { return is("llama") || is("qwen3") || is_gemma(); }
-  /// All layers have the same window, or none.
+  /// All layers have the same window, or all have none.
   bool has_one_window() const { return is("mistral") || is("phi3"); }
   /// Some layers may have a window and others not.
   bool has_layer_types() const { return is("ministral") || is_qwen() || is("gemma3_text"); }
+  bool has_window() const { return has_one_window() || has_layer_types(); }
   /// transformers takes a Mistral that states layer_types as a Ministral.
   bool reads_layer_types() const { return has_layer_types() || is("mistral"); }
 };

@@ -86,13 +86,14 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   TransformerConfig config;
   from_json(loaded.model->config_json, fields_of(config));
   const SpecialIds& special = loaded.target.special();
-  Requirements require(fields_of(config), reasons);
-  require.want("positions=sinusoidal|sinusoidal_halves norm=post embedding_norm=false position_offset=0");
-  const std::string activation = require_pair(require);
+  Requirements require(config, reasons);
+  require.keep("output_bias");
+  require.want("positions=sinusoidal|sinusoidal_halves norm=post");
+  const std::string activation = require_pair(require, config);
   if (special.bos == SpecialIds::kAbsent)
     reasons.push_back("the vocabulary has no bos, from which a decoder starts");
   if (config.positions == "sinusoidal" && config.d_model % 2) reasons.push_back("d_model is odd");
-  if (!reasons.empty()) return std::nullopt;
+  if (!require.are_met()) return std::nullopt;
 
   Exported out;
   const bool shared = config.tied == "all";

@@ -329,14 +329,6 @@ ForeignModel describe(const Source& source) {
   return found;
 }
 
-/// Whether two parameters have the same values.
-bool are_equal(const ParameterSet<float>& parameters, const std::string& one, const std::string& other) {
-  const Matrix<const float> a = parameters.view(one), b = parameters.view(other);
-  for (std::int64_t i = 0; i < a.rows; ++i)
-    if (!std::equal(a.row(i), a.row(i) + a.cols, b.row(i))) return false;
-  return true;
-}
-
 /// Settings as YAML: for numbers, flags, words and lists of words this is JSON.
 std::string yaml_of(const Json& settings) {
   std::string text;
@@ -350,17 +342,20 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   from_json(loaded.model->config_json, fields_of(config));
   const bool learned = config.positions == "learned", pre = config.norm == "pre",
              recurrent = config.decoder_past == "ssru";
-  Requirements require(fields_of(config), reasons);
-  require.want("positions=sinusoidal_t2t|learned norm=pre|post");
-  require.want_classic_layers();
-  require.want("norm_epsilon=1e-6 score_scale=1/sqrt_d_head decoder_start=zero position_offset=0");
+  Requirements require(config, reasons);
+  require.keep(
+      "source_vocab_size target_vocab_size d_model n_heads n_encoder_layers n_decoder_layers d_ff "
+      "decoder_d_ff max_length embedding_norm final_norm tied output_bias decoder_past");
+  require.want("positions=sinusoidal_t2t|learned norm=pre|post norm_epsilon=1e-6 decoder_start=zero");
+  require.want_usual_heads();
+  require.want_own_keys();
   require.want("embedding_scale", {learned ? "1" : "sqrt_d"});
   const std::string activation = require.word(
       "activation", {{"relu", "relu"}, {"silu", "swish"}, {"gelu", "gelu"}, {"gelu_sigmoid", "gelu"}});
-  if (learned && reasons.empty() &&
+  if (learned && require.are_met() &&
       !are_equal(loaded.model->parameters, "encoder/positions/weight", "decoder/positions/weight"))
     reasons.emplace_back("encoder and decoder have other tables of positions, and Marian has one");
-  if (!reasons.empty()) return std::nullopt;
+  if (!require.are_met()) return std::nullopt;
   Tables tables;
   const bool all = config.tied == "all";
   tables.source = all ? "Wemb" : "encoder_Wemb";

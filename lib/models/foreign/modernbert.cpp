@@ -172,25 +172,25 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   from_json(loaded.model->config_json, fields_of(config));
   if (config.positions != "rotary") return std::nullopt;  // BERT and its relatives
   const EncoderHeads heads = EncoderHeads::of(config);
-  Requirements require(fields_of(config), reasons);
+  Requirements require(config, reasons);
+  require.keep(kSame);
+  require.keep("sliding_window window_layers output_bias");
+  want_rotary(kRotary, config, require);
   require.want(
-      "norm=pre norm_kind=layer|layer_no_bias first_norm=false final_norm=by_norm|yes embedding_norm=true "
-      "embedding_scale=1 score_scale=1/sqrt_d_head residual=true parallel_residual=no gated=true "
-      "qk_norm=false attention_bias=none|all rope_scaling=none rope_attention_factor=1.0 logit_scale=1.0 "
-      "n_token_types=0 embedding_width=0");
-  const std::int64_t d_head = config.d_model / config.n_heads;
-  require.want("d_head", {0, d_head});
-  require.want("d_rotary", {0, d_head});
-  require.want("n_kv_heads", {0, config.n_heads});
-  if (heads.words) require.want("word_transform=true");
+      "norm=pre norm_kind=layer|layer_no_bias first_norm=false final_norm=by_norm|yes gated=true "
+      "attention_bias=none|all");
+  require.want_usual_heads();
+  require.want_own_keys();
+  want_heads(require, heads);
   if (heads.classes)
     require.want(heads.of_tokens ? "pooler=true pooler_norm=true"
                                  : "pooler=true pooler_norm=true pooling=first|mean");
-  if (!heads.classes) require.want("pooler=false");
+  else
+    require.keep("pooler_norm");  // of a classifier that it may become
   const std::string activation = require.word("activation", kExportedActivations),
                     of_head =
                         require.word(heads.words ? "activation" : "pooler_activation", kHeadActivations);
-  if (!reasons.empty()) return std::nullopt;
+  if (!require.are_met()) return std::nullopt;
   Exported out;
   out.mappings = mappings_of(config, heads, heads.of_sentences ? "" : kBody);
   out.config = {

@@ -58,11 +58,12 @@ void state_pair(const TransformerConfig& config, Json& out) {
   state_same(same_fields({}), fields_of(stated), out);
 }
 
-std::string require_pair(Requirements& require) {
-  require.want_classic_layers();
-  require.want(
-      "final_norm=by_norm|no norm_epsilon=1e-5 score_scale=1/sqrt_d_head decoder_start=bos "
-      "decoder_past=attention");
+std::string require_pair(Requirements& require, const TransformerConfig& config) {
+  require.keep(same_fields({}));
+  require.keep("target_vocab_size decoder_d_ff embedding_scale tied");
+  require.want(config.norm == "pre" ? "final_norm=by_norm|yes" : "final_norm=by_norm|no");
+  require.want_usual_heads();
+  require.want_own_keys();
   return require.word("activation", {{"relu", "relu"},
                                      {"silu", "swish"},
                                      {"gelu", "gelu"},

@@ -23,7 +23,7 @@ TransformerConfig read_pair(ConfigFields& fields, const PairDefaults& defaults);
 /// Writes them.
 void state_pair(const TransformerConfig& config, Json& out);
 /// What all of them require of a config; gives their word for its activation.
-std::string require_pair(Requirements& require);
+std::string require_pair(Requirements& require, const TransformerConfig& config);
 
 /// Chooses between tied = all (`shared`: the sides have one table), decoder and none, by the settings and the
 /// file.

@@ -124,6 +124,22 @@ std::string rotary_formula(const PositionOptions& config) {
                                  : "");
 }
 
+void want_rotary(const RotarySettingsOf& family, const TransformerOptions& config, Requirements& require) {
+  require.want("positions=rotary");
+  require.keep("rope_base");
+  if (family.is_scaled)
+    require.keep("rope_scaling rope_factor rope_low_freq_factor rope_high_freq_factor rope_original_length");
+  if (config.rope_scaling == "yarn") require.keep("rope_attention_factor");
+  if (family.share)
+    require.keep("d_rotary");
+  else
+    require.want("d_rotary", {0, config.head_width()});
+  if (!family.local_base) return;
+  require.keep("rope_local_base");
+  // Layers with the window have a base of their own, without scaling.
+  if (config.sliding_window > 0 && config.rope_local_base == 0) require.want("rope_scaling=none");
+}
+
 void state_rotary(const RotarySettingsOf& family, const TransformerOptions& config, Json& out) {
   out[family.base] = config.rope_base;
   if (family.local_base)

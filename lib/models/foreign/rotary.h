@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "models/foreign/config_fields.h"
+#include "models/foreign/family.h"
 #include "models/transformer_parts.h"
 
 namespace heed::foreign {
@@ -25,6 +25,8 @@ struct RotarySettingsOf {
 void read_rotary(const RotarySettingsOf& family, ConfigFields& fields, TransformerOptions& config);
 /// In words, for the model's record.
 std::string rotary_formula(const PositionOptions& config);
+/// Requires of an export that its positions are rotary, with settings that the family has.
+void want_rotary(const RotarySettingsOf& family, const TransformerOptions& config, Requirements& require);
 /// Writes them in the older form.
 void state_rotary(const RotarySettingsOf& family, const TransformerOptions& config, Json& out);
 

@@ -154,31 +154,27 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   // The embedding scale is multiplied into the table, which also computes the output scores, so these are
   // divided by it.
   const bool scales_embeddings = config.tied == "all" && config.embedding_scale == "sqrt_d";
-  Requirements require(fields_of(config), reasons);
+  Requirements require(config, reasons);
+  require.keep(same_fields(false));
+  require.keep("target_vocab_size n_decoder_layers max_length gated embedding_scale");
   require.want(
       "positions=relative_buckets norm=pre norm_kind=rms final_norm=by_norm|yes "
-      "attention_bias=none score_scale=1 decoder_start=bos decoder_past=attention tied=all|none");
+      "attention_bias=none feed_forward_bias=false score_scale=1 tied=all|none");
   if (!scales_embeddings) require.want("embedding_scale=1");
   require.want("logit_scale", scales_embeddings ? std::vector<Json>{1.0} : std::vector<Json>{1.0, scale});
-  require.want("residual=true parallel_residual=no embedding_norm=false feed_forward_bias=false");
-  require.want("output_bias=false qk_norm=false");
-  require.want("n_kv_heads", {0, config.n_heads});
-  require.want("sliding_window=0");
+  require.want_own_keys();
   require.want("decoder_d_ff", {0, config.d_ff});
   const std::string network =
       config.gated
           ? require.word("activation",
                          {{"relu", "gated-relu"}, {"gelu_tanh", "gated-gelu"}, {"silu", "gated-silu"}})
           : require.word("activation", {{"relu", "relu"}, {"gelu", "gelu"}, {"silu", "silu"}});
-  if (config.tied == "none") {
-    const auto view = [&](const char* path) { return loaded.model->parameters.view(path); };
-    const auto a = view("encoder/embedding/weight"), b = view("decoder/embedding/weight");
-    if (a.rows != b.rows || !std::equal(a.data, a.data + a.size(), b.data))
-      reasons.push_back("the sides have tables of their own, wanted one");
-  }
+  if (config.tied == "none" &&
+      !are_equal(loaded.model->parameters, "encoder/embedding/weight", "decoder/embedding/weight"))
+    reasons.push_back("the sides have tables of their own, wanted one");
   if (special.bos == SpecialIds::kAbsent)
     reasons.push_back("the vocabulary has no bos, from which a decoder starts");
-  if (!reasons.empty()) return std::nullopt;
+  if (!require.are_met()) return std::nullopt;
 
   if (config.d_head == 0) config.d_head = config.d_model / config.n_heads;
   Exported out;

@@ -164,15 +164,17 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   EncoderOnlyConfig config;
   from_json(loaded.model->config_json, fields_of(config));
   const bool classifies = config.n_classes > 0;
-  Requirements require(fields_of(config), reasons);
+  Requirements require(config, reasons);
+  require.keep(kSame);
+  require.keep("source_vocab_size max_length image_mean image_deviation n_classes problem_type masked_words");
+  require.keep("embedding_scale feature_places feature_width");  // of other inputs
   if (config.image_size == 0) reasons.emplace_back("it reads features of another program, wanted pictures");
-  require.want("norm=pre final_norm=by_norm|yes");
-  require.want_classic_layers("all|output");
-  require.want("score_scale=1/sqrt_d_head pooling=first");
-  if (classifies) require.want("pooler=false");
-  require.want("normalised=false dense_width=0");
+  require.want("positions=learned norm=pre final_norm=by_norm|yes attention_bias=all|output pooling=first");
+  require.want_usual_heads();
+  require.want_own_keys();
+  if (!classifies) require.keep("pooler");
   const std::string activation = require.word("activation", kExportedActivations);
-  if (!reasons.empty()) return std::nullopt;
+  if (!require.are_met()) return std::nullopt;
   Exported out;
   out.mappings = mappings_of(config, classifies ? kPrefix : "");
   out.config = {{"architectures", {classifies ? "ViTForImageClassification" : "ViTModel"}},

@@ -223,6 +223,13 @@ const std::vector<Mutation> kMutations{
        f.config["layer_types"] = Json::array({"full_attention", "sliding_attention"});
      },
      {"layer_types is [", "wanted full_attention or sliding_attention for each of 1 layers"}},
+    {"layers with a window that is not used",
+     "qwen2-window",
+     [](Folder& f) {
+       f.config["use_sliding_window"] = false;
+       f.config["layer_types"] = Json::array({"full_attention", "sliding_attention"});
+     },
+     {"layers are of type sliding_attention, and there is no sliding_window"}},
     {"layers of another kind",
      "gemma3",
      [](Folder& f) { f.config["layer_types"][1] = "chunked_attention"; },
@@ -243,7 +250,7 @@ const std::vector<Mutation> kMutations{
        f.config["rope_parameters"]["sliding_attention"]["rope_type"] = "linear";
        f.config["rope_parameters"]["sliding_attention"]["factor"] = 2.0;
      },
-     {"sliding_window is null, wanted at least 1", "query_pre_attn_scalar is 0, wanted at least 1",
+     {"layers are of type sliding_attention, and there is no sliding_window", "query_pre_attn_scalar is 0, wanted at least 1",
       "rope_parameters.sliding_attention.rope_type is \"linear\", wanted \"default\"",
       "rope_parameters.sliding_attention.factor = 2.0 is unknown"}},
     {"two opinions on the base of the window",
@@ -662,6 +669,8 @@ BOOST_AUTO_TEST_CASE(have_windows_in_some_layers) {
   BOOST_TEST((letters(gemma) == std::tuple(1'000'000, "wf", 100.0)));
   gemma.config["layer_types"] = Json::array({"full_attention", "full_attention", "full_attention"});
   BOOST_TEST((letters(gemma) == std::tuple(0, "w", 0.0)));
+  gemma.config["sliding_window"] = nullptr;
+  BOOST_TEST((letters(gemma) == std::tuple(0, "w", 0.0)));
   for (const auto& [pattern, wanted] : {std::pair(2, "wf"), {3, "wwf"}, {4, "w"}}) {
     gemma.config.erase("layer_types");
     gemma.config["sliding_window_pattern"] = pattern;
@@ -672,6 +681,23 @@ BOOST_AUTO_TEST_CASE(have_windows_in_some_layers) {
   BOOST_TEST((letters(ministral) == std::tuple(4, "wf", 0.0)));
   ministral.config["model_type"] = "mistral";  // which transformers takes as a Ministral
   BOOST_TEST((letters(ministral) == std::tuple(4, "wf", 0.0)));
+}
+
+/// As transformers' code does, whatever else the config says.
+BOOST_AUTO_TEST_CASE(have_the_windows_that_transformers_reads) {
+  const TemporaryFolder temporary;
+  const auto digest = [&](const std::string& name, const char* type) {
+    Folder folder(name);
+    folder.config["sliding_window"] = 4;
+    folder.config["layer_types"] = Json::array();
+    const std::int64_t n_layers = folder.config["num_hidden_layers"];
+    for (std::int64_t i = 0; i < n_layers; ++i) folder.config["layer_types"].push_back(type);
+    folder.write(temporary / "m");
+    return load_model(temporary / "m").digest;
+  };
+  for (const std::string name : {"llama", "gemma", "phi3"})  // of which the last has a window of 4
+    for (const char* type : {"full_attention", "sliding_attention"})
+      BOOST_CHECK_EQUAL(digest(name, type), load_model(HEED_TESTDATA "/import/" + name).digest);
 }
 
 /// What Sockeye has besides and heed has not, each by its name.

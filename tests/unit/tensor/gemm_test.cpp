@@ -367,6 +367,46 @@ BOOST_AUTO_TEST_CASE(packed_weights_stand_in_place_of_their_values) {
     });
 }
 
+/// Columns or rows of a larger matrix: their neighbours stay, and can still be packed.
+BOOST_AUTO_TEST_CASE(parts_of_a_matrix_are_packed_beside_their_neighbours) {
+  const std::int64_t rows = 400, spread = spread_stride(256);
+  for (const std::int64_t stride : {3 * std::int64_t{128}, 3 * spread}) {
+    const std::int64_t width = stride / 3;
+    std::vector<float> values(static_cast<std::size_t>(rows * stride));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(1 + i % 977);
+    const std::vector<float> before = values;
+    const auto count_changed = [&](std::int64_t first, std::int64_t last) {
+      std::int64_t changed = 0;
+      for (std::int64_t i = first * stride; i < last * stride; ++i)
+        changed += values[static_cast<std::size_t>(i)] != before[static_cast<std::size_t>(i)];
+      return changed;
+    };
+    const auto expect_packed = [&](const PackedWeights<float>& weights, const Matrix<const float>& m) {
+      const PackedMatrix<float>* packed = weights.find(m);
+      bool equal = true;
+      for (std::int64_t i = 0; i < m.rows; ++i)
+        for (std::int64_t j = 0; j < m.cols; ++j)
+          equal = equal && (*packed)(i, j) == before[static_cast<std::size_t>(&m(i, j) - values.data())];
+      BOOST_TEST(equal);
+    };
+    const Matrix<const float> all(values.data(), rows, stride);
+    {
+      const PackedWeights<float> weights(std::span<float>{values}, Precision::float32, Unpacked::released);
+      expect_packed(weights, all.columns(0, width));
+      expect_packed(weights, all.columns(2 * width, width).t());
+      BOOST_TEST(count_changed(0, rows) == 0);
+      expect_packed(weights, all.columns(width, width));
+      BOOST_TEST(count_changed(0, rows) == 0);
+    }
+    const PackedWeights<float> weights(std::span<float>{values}, Precision::float32, Unpacked::released);
+    expect_packed(weights, all.row_range(100, 200));
+    BOOST_TEST(count_changed(100, 300) > 0);
+    BOOST_TEST((count_changed(0, 100) == 0 && count_changed(300, rows) == 0));
+    expect_packed(weights, all.row_range(0, 100));
+    expect_packed(weights, all.row_range(300, 100).t());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(packed_shapes_that_do_not_fit) {
   std::vector<float> x(100);
   BOOST_CHECK_EXCEPTION(multiply_packed<float>(Matrix<const float>(x.data(), 2, 3), {x.data(), 4, 5}, {},
