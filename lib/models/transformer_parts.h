@@ -199,9 +199,7 @@ struct StackSettings {
                                std::int64_t vocab_size, const std::string& embedding_table,
                                bool reads_memory);
   /// Whether the self-attention of a layer has the window.
-  bool has_window(std::int64_t layer) const {
-    return heed::has_window(heads.window, window_layers, layer);
-  }
+  bool has_window(std::int64_t layer) const { return heed::has_window(heads.window, window_layers, layer); }
 };
 
 /// Declares the parameters of positions and layers.

@@ -14,8 +14,8 @@ namespace heed::test {
 /// Goes away with the test.
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "heed-test-XXXXXX").string();
+  explicit TemporaryFolder(const std::filesystem::path& within = std::filesystem::temp_directory_path()) {
+    std::string pattern = (within / "heed-test-XXXXXX").string();
     BOOST_REQUIRE(mkdtemp(pattern.data()) != nullptr);
     path_ = pattern;
   }

@@ -266,8 +266,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   want_encoder(require, heads, kind.pooler_activation(), kind.positions());
   if (!heads.classes) require.keep("pooler");
   if (kind.is_mpnet())
-    require.want(
-        concat("relative_buckets=", kMpnetBuckets, " relative_max_distance=", kMpnetFarthest));
+    require.want(concat("relative_buckets=", kMpnetBuckets, " relative_max_distance=", kMpnetFarthest));
   else if (config.n_token_types == 0)
     reasons.push_back("n_token_types is 0, wanted at least 1");
   if (kind.has_offset()) require.want("position_offset", {(kind.is_mpnet() ? kMpnetPad : special.pad) + 1});

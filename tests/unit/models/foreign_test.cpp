@@ -250,7 +250,8 @@ const std::vector<Mutation> kMutations{
        f.config["rope_parameters"]["sliding_attention"]["rope_type"] = "linear";
        f.config["rope_parameters"]["sliding_attention"]["factor"] = 2.0;
      },
-     {"layers are of type sliding_attention, and there is no sliding_window", "query_pre_attn_scalar is 0, wanted at least 1",
+     {"layers are of type sliding_attention, and there is no sliding_window",
+      "query_pre_attn_scalar is 0, wanted at least 1",
       "rope_parameters.sliding_attention.rope_type is \"linear\", wanted \"default\"",
       "rope_parameters.sliding_attention.factor = 2.0 is unknown"}},
     {"two opinions on the base of the window",
