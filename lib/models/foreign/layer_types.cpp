@@ -46,7 +46,8 @@ void read_layer_types(ConfigFields& fields, std::int64_t window, const HasWindow
 
 void expect_one_layer_type(ConfigFields& fields) {
   const Json& types = fields.get(kField);
-  if (types.is_array() && std::ranges::adjacent_find(types, std::not_equal_to<>()) != types.end())
+  if (types.is_null()) return;
+  if (!types.is_array() || std::ranges::adjacent_find(types, std::not_equal_to<>()) != types.end())
     fields.refuse(kField, "one type for all layers");
 }
 
