@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
             "length stated in its folder are the defaults. If it says so, as Marian models do, the scores of "
             "a search are normalised over the words that may be produced; those of --force are always over "
             "all words.\n\n--precision applies to every product with the model's weights (of a Transformer; "
-            "recurrent layers are float32 only): int8 quantises each weight column and each row multiplied "
+            "LSTM and GRU are float32 only): int8 quantises each weight column and each row multiplied "
             "by it to 255 steps, bfloat16 rounds both to 8 bits of mantissa. Use the same for encode. Batch "
             "size and threads change no bit of the result. int8 is fastest with AVX-512 VNNI and also faster "
             "than float32 with AVX2; bfloat16 is faster with AVX-512 BF16, and elsewhere at most for a few "

@@ -146,10 +146,10 @@ HOSTILE = {
     "st-bool-2": (safetensors(one('"BOOL"', "[1]", "[0,1]"), b"\2"), ["a bool of value 2"]),
     "st-uint64": (safetensors(one('"U64"', "[1]", "[0,8]"), b"\xff" * 8), ["18446744073709551615"]),
     # Marian's
-    "marian-version-only": (marian()[:8], ["the first numbers", "truncated"]),
+    "marian-version-only": (marian()[:8], ["the header's numbers", "truncated"]),
     "marian-no-heads": (marian()[:16], ["1 arrays in 16 bytes"]),
     "marian-arrays-many": (marian(count=2**63), ["9223372036854775808 arrays"]),
-    "marian-arrays-more": (marian(count=2), ["2 arrays in"]),
+    "marian-arrays-more": (marian(count=2), ["the headers of arrays", "truncated"]),
     "marian-arrays-none": (marian(count=0), ["behind the values"]),
     "marian-name-long": (marian(name_size=2**63), ["a name of 9223372036854775808 bytes"]),
     "marian-name-cut": (marian(name_size=4000), ["the names of arrays", "truncated"]),

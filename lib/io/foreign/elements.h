@@ -10,6 +10,9 @@
 
 namespace heed::io {
 
+/// More are refused, in every format whose header has names.
+inline constexpr std::size_t kMostNameBytes = 4096, kMostDimensions = 64;
+
 struct ElementKind {
   const char* name;         ///< "bfloat16"
   const char* safetensors;  ///< "BF16"; empty: not in that format

@@ -12,17 +12,17 @@
 namespace heed::io {
 namespace {
 
-constexpr std::uint64_t kVersion = 1, kMostArrays = 1'000'000, kMostNameBytes = 4096, kMostDimensions = 64;
-constexpr std::uint64_t kIntgemm = 0x4000, kSize = 0xff;
+constexpr std::uint64_t kMarianVersion = 1, kMostMarianArrays = 100'000;
+constexpr std::uint64_t kIntgemm = 0x4000, kBytesOfElement = 0xff;
 
-struct Header {
+struct MarianHeader {
   std::uint64_t name, type, dimensions, bytes;
 };
 
 /// What an element is, apart from intgemm's factor; null: unknown.
 const ElementKind* kind_of(std::uint64_t type) {
   const char* letter = "";
-  switch (type & ~kSize) {
+  switch (type & ~kBytesOfElement) {
     case 0x100:
       letter = "i";
       break;
@@ -35,18 +35,18 @@ const ElementKind* kind_of(std::uint64_t type) {
     default:
       return nullptr;
   }
-  return element_kind_of_numpy(concat(letter, type & kSize));
+  return element_kind_of_numpy(concat(letter, type & kBytesOfElement));
 }
 
 /// The parts of a file one after the other, none of which may reach beyond its end.
-class Cursor {
+class MarianCursor {
  public:
-  explicit Cursor(const SeekableFile& file) : file_(file) {}
+  explicit MarianCursor(const SeekableFile& file) : file_(file) {}
 
   std::uint64_t at() const { return at_; }
   void skip(std::uint64_t bytes, const char* what) {
     if (bytes > file_.size() - at_)
-      fail(file_.name(), ": ", what, " end behind the file's ", file_.size(), " bytes: truncated?");
+      fail(file_.name(), ": ", what, " reach beyond the file's ", file_.size(), " bytes: truncated?");
     at_ += bytes;
   }
   template <class T>
@@ -69,13 +69,13 @@ class Cursor {
 class MarianBinary : public ArrayFile {
  public:
   explicit MarianBinary(const std::string& path) : file_(path) {
-    Cursor cursor(file_);
-    if (const std::uint64_t version = cursor.number("the first numbers"); version != kVersion)
-      fail(file_.name(), ": version ", version, " of Marian's binary models, wanted ", kVersion);
-    const std::uint64_t count = cursor.number("the first numbers");
-    if (count > kMostArrays || count * sizeof(Header) > file_.size())
+    MarianCursor cursor(file_);
+    if (const std::uint64_t version = cursor.number("the header's numbers"); version != kMarianVersion)
+      fail(file_.name(), ": version ", version, " of Marian's binary models, wanted ", kMarianVersion);
+    const std::uint64_t count = cursor.number("the header's numbers");
+    if (count > kMostMarianArrays || count * sizeof(MarianHeader) > file_.size())
       fail(file_.name(), ": ", count, " arrays in ", file_.size(), " bytes: damaged?");
-    std::vector<Header> headers(count);
+    std::vector<MarianHeader> headers(count);
     cursor.read(std::span(headers), "the headers of arrays");
     read_names(headers, cursor);
     read_shapes(headers, cursor);
@@ -113,9 +113,9 @@ class MarianBinary : public ArrayFile {
     bool is_transposed = false;
   };
 
-  void read_names(const std::vector<Header>& headers, Cursor& cursor) {
+  void read_names(const std::vector<MarianHeader>& headers, MarianCursor& cursor) {
     std::unordered_set<std::string> names;
-    for (const Header& header : headers) {
+    for (const MarianHeader& header : headers) {
       if (header.name < 2 || header.name > kMostNameBytes)
         fail(file_.name(), ": a name of ", header.name, " bytes, wanted 2 to ", kMostNameBytes);
       std::string name(header.name, '\0');
@@ -128,7 +128,7 @@ class MarianBinary : public ArrayFile {
     }
   }
 
-  void read_shapes(const std::vector<Header>& headers, Cursor& cursor) {
+  void read_shapes(const std::vector<MarianHeader>& headers, MarianCursor& cursor) {
     for (std::size_t i = 0; i < headers.size(); ++i) {
       if (headers[i].dimensions > kMostDimensions)
         fail(where(i), ": ", headers[i].dimensions, " dimensions, wanted at most ", kMostDimensions);
@@ -141,7 +141,7 @@ class MarianBinary : public ArrayFile {
   }
 
   /// Takes the values of array `index` from the cursor.
-  void add_place(std::size_t index, const Header& header, Cursor& cursor) {
+  void add_place(std::size_t index, const MarianHeader& header, MarianCursor& cursor) {
     ArrayInfo& info = arrays_[index];
     const bool scaled = (header.type & kIntgemm) != 0;
     Place place{kind_of(header.type & ~kIntgemm), cursor.at()};
@@ -161,7 +161,8 @@ class MarianBinary : public ArrayFile {
       file_.read_at(place.begin + bits / 8, std::as_writable_bytes(std::span(&factor, 1)));
       place.unit = 1 / factor;
       if (!(std::isnormal(place.unit) && place.unit > 0))
-        fail(where(index), ": integers with the factor ", factor, ", wanted one above 0: damaged?");
+        fail(where(index), ": integers with the factor ", factor,
+             ", wanted a normal number above 0: damaged?");
       place.is_transposed = info.shape.size() == 2 && info.name.find("Wemb") == std::string::npos;
     }
     places_.push_back(place);

@@ -5,7 +5,7 @@
 //   the names, the dimensions (i32), one u64 and as many bytes of padding, the values, to the end of the file
 // Values may be followed by padding. A type is a class and the bytes of an element: 0x100 signed, 0x200 unsigned, 0x400
 // float; 0x4000 with a signed type are integers for the library intgemm: q with one factor, a float behind them all,
-// stand for q / factor. Such a matrix is stored transposed, a table of embeddings ("Wemb" in its name) is not.
+// stand for q times 1 / factor, each rounded to float32. Such a matrix is stored transposed, a table of embeddings ("Wemb" in its name) is not.
 // Matrices laid out for one kind of processor (intgemm's and fbgemm's packed types) are not read.
 #pragma once
 

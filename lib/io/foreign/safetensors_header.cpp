@@ -15,8 +15,6 @@ using nlohmann::json;
 
 constexpr std::uint64_t kMostHeaderBytes = 100'000'000;  // the format's own limit
 constexpr std::size_t kMostTensors = 1'000'000;
-constexpr std::size_t kMostNameBytes = 4096;
-constexpr std::size_t kMostDimensions = 64;
 constexpr int kMostDepth = 4;
 
 /// Events of the JSON parser; the classes below implement those that their document may have. The parser's

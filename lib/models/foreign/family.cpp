@@ -92,9 +92,9 @@ Source::Source(std::string path, ImportOptions options)
   if (folder_.empty()) folder_ = ".";
   if (folder_ == path_ && file("config.json").empty()) {
     // Marian's folder of weights and vocabularies. Beside its binary model there may be a shortlist, lex.*.bin.
-    for (const auto& [begin, end] : {std::pair("", ".npz"), {"model.", ".bin"}})
-      if (const std::string only = only_file(begin, end); !only.empty() && weights_path_ == path_)
-        weights_path_ = only;
+    for (const auto& [begin, end] : {std::pair("model", ".bin"), {"", ".npz"}})
+      if (const auto names = files_like(begin, end); names.size() == 1)
+        weights_path_ = (fs::path(folder_) / names.front()).string();
     if (const std::string parameters = file(kSockeyeWeights); !parameters.empty()) weights_path_ = parameters;
   }
   if (folder_ != path_) return;  // config.json beside a lone file is not its own
@@ -116,16 +116,15 @@ std::string Source::file(const std::string& name) const {
   return path.string();
 }
 
-std::string Source::only_file(std::string_view begin, std::string_view end) const {
+std::vector<std::string> Source::files_like(std::string_view begin, std::string_view end) const {
+  std::vector<std::string> names;
   std::error_code ignored;
-  std::string found;
-  for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.size() < begin.size() + end.size() || !name.starts_with(begin) || !name.ends_with(end)) continue;
-    if (!found.empty()) return "";
-    found = name;
+  for (fs::directory_iterator at(folder_, ignored), last; at != last; at.increment(ignored)) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with(begin) && name.ends_with(end) && at->is_regular_file(ignored)) names.push_back(name);
   }
-  return found.empty() ? "" : file(found);
+  std::ranges::sort(names);
+  return names;
 }
 
 text::Tokenizer Source::taken(const text::ForeignTokenizer& tokenizer) const {

@@ -48,8 +48,8 @@ class Source {
   const ImportOptions& options() const { return options_; }
   /// The path of a file in the folder (or beside the single file); empty if there is none.
   std::string file(const std::string& name) const;
-  /// The path of the only file there whose name begins and ends so; empty if there is none, or more than one.
-  std::string only_file(std::string_view begin, std::string_view end) const;
+  /// The names of the files there that begin and end so, sorted.
+  std::vector<std::string> files_like(std::string_view begin, std::string_view end) const;
   /// The tokenizer, after recording its files in files().
   text::Tokenizer taken(const text::ForeignTokenizer& tokenizer) const;
   /// The names of all files used, relative to the folder.

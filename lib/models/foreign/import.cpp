@@ -47,6 +47,12 @@ std::string files_of(const fs::path& folder) {
                        : concat("; it has ", joined({names.begin(), names.end()}), has_more ? ", ..." : "");
 }
 
+/// What to do about a folder's models of Marian, if it has some and none was taken.
+std::string hint_of(const Source& source) {
+  if (source.files_like("model", ".bin").size() > 1) return "; give one of its model*.bin by name";
+  return source.files_like("model", ".bin.gz").empty() ? "" : "; decompress its model*.bin.gz";
+}
+
 const Family& family_of(const Source& source) {
   std::vector<std::string> names;
   for (const Family& family : families()) {
@@ -72,7 +78,7 @@ const Family& family_of(const Source& source) {
   fail(escaped(source.path()),
        fs::is_directory(status) ? ": no model in this folder, wanted" : ": is no model, wanted a folder with",
        " config.json and model.safetensors of one of ", joined(names), ", or a model file of heed",
-       files_of(source.path()));
+       files_of(source.path()), hint_of(source));
 }
 
 /// A position table is made from the settings, whatever the weights are: wrong settings must cost an error,

@@ -156,7 +156,7 @@ TransformerConfig config_of(const Source& source, ConfigFields& fields, Tables& 
   fields.expect("transformer-ffn-depth", {2});
   fields.expect("transformer-decoder-ffn-depth", {0, 2});
   for (const char* name : {"lemma-dim-emb", "factors-dim-emb"}) fields.expect(name, {0});
-  fields.expect("input-types", {Json::array()});
+  for (const char* name : {"input-types", "special-vocab"}) fields.expect(name, {Json::array()});
   fields.without_effect(
       "bert-train-type-embeddings bert-type-vocab-size dec-cell dec-cell-base-depth dec-cell-high-depth "
       "dim-rnn dropout-rnn enc-cell enc-cell-depth enc-type layer-normalization skip "
@@ -230,9 +230,12 @@ Mappings mappings_of(const TransformerConfig& config, const Tables& tables) {
 }
 
 /// The file with the search settings; empty if there is none.
-std::string decoder_file(const Source& source) {
-  const std::string path = source.file(kDecoderFile);
-  return path.empty() ? source.only_file("config.", ".yml") : path;
+std::string decoder_file(const Source& source, std::vector<std::string>& notes) {
+  if (const std::string path = source.file(kDecoderFile); !path.empty()) return path;
+  const std::vector<std::string> students = source.files_like("config.intgemm", ".yml");
+  if (students.size() > 1)
+    notes.push_back(concat("search settings: of ", joined(students), " the first is read"));
+  return students.empty() ? "" : source.file(students.front());
 }
 
 SearchSettings search_of(ConfigFields& decoder, std::vector<std::string>& notes) {
@@ -278,8 +281,9 @@ text::Tokenizer read_tokenizer(const Source& source, const Json& vocabularies, b
   if (std::optional<text::Tokenizer> own = own_vocabulary(source, rows, is_target ? "target" : "source"))
     return *std::move(own);
   std::string path = listed_file(source, vocabularies, is_target ? 1 : 0);
-  for (const char* begin : {is_target ? "trgvocab." : "srcvocab.", "vocab."})
-    if (path.empty() && vocabularies.is_null()) path = source.only_file(begin, ".spm");
+  for (const char* begin : {is_target ? "trgvocab" : "srcvocab", "vocab"})
+    if (const auto names = source.files_like(begin, ".spm"); path.empty() && names.size() == 1)
+      path = source.file(names.front());
   SpecialIds plain = special;
   if (path.empty()) {
     notes.push_back(concat("no vocabulary of the ", is_target ? "target" : "source",
@@ -299,12 +303,12 @@ ForeignModel describe(const Source& source) {
   const std::string where = concat(escaped(source.path()), ":/", kSettings);
   ConfigFields fields(yaml_object(settings_text(source, where), where), where,
                       source.options().ignored_fields);
-  const std::string decoder_path = decoder_file(source);
+  ForeignModel found;
+  found.kind = "Marian";
+  const std::string decoder_path = decoder_file(source, found.notes);
   ConfigFields decoder = decoder_path.empty() ? fields.beside(kDecoderFile, Json::object())
                                               : fields.beside(std::filesystem::path(decoder_path).filename(),
                                                               read_yaml_object(decoder_path));
-  ForeignModel found;
-  found.kind = "Marian";
   Tables tables;
   TransformerConfig config = config_of(source, fields, tables);
   config.max_length =
@@ -405,7 +409,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
 }  // namespace
 }  // namespace marian_native
 
-const Family kMarianNative{"Marian's own", marian_native::recognises, marian_native::describe,
+const Family kMarianNative{"Marian's .npz and .bin", marian_native::recognises, marian_native::describe,
                            marian_native::express};
 
 }  // namespace heed::foreign

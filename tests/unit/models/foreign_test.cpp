@@ -824,9 +824,14 @@ BOOST_AUTO_TEST_CASE(find_what_is_beside_a_binary_model_of_marian) {
   BOOST_CHECK_EQUAL(loaded.digest, load_model(lone).digest);
   BOOST_CHECK_EQUAL(search_settings_of(loaded.origin).value().beam, 1);
   BOOST_CHECK_EQUAL(origin_of(lone)["formulas"]["weights"], "scaled int8");
+  std::ofstream(temporary / "config.train.yml") << "after: 10e\n";  // of a training
+  std::ofstream(temporary / "config.intgemm8bitshift.yml") << "beam-size: 3\n";
+  BOOST_CHECK_EQUAL(load_model(temporary / "").origin, loaded.origin);
   // Which of two is meant is not guessed.
   copy(student + "/" + weights, "model.other.bin");
-  BOOST_CHECK_THROW(load_model(temporary / ""), Error);
+  BOOST_CHECK_EXCEPTION(load_model(temporary / ""), Error, [](const Error& e) {
+    return std::string(e.what()).find("give one of its model*.bin by name") != std::string::npos;
+  });
   BOOST_CHECK_EQUAL(load_model(lone).digest, loaded.digest);
 }
 
