@@ -46,7 +46,8 @@ class MarianCursor {
   std::uint64_t at() const { return at_; }
   void skip(std::uint64_t bytes, const char* what) {
     if (bytes > file_.size() - at_)
-      fail(file_.name(), ": ", what, " reach beyond the file's ", file_.size(), " bytes: truncated?");
+      fail(file_.name(), ": a binary model of Marian, and ", what, " reach beyond its ", file_.size(),
+           " bytes: truncated?");
     at_ += bytes;
   }
   template <class T>
