@@ -135,6 +135,29 @@ Tensor read_elements(const ElementKind& kind, const Shape& shape, bool swapped, 
   return kind.read(shape, swapped, next, where);
 }
 
+Tensor in_c_order(const Tensor& tensor, const Shape& shape) {
+  return with_type(tensor.dtype(), [&]<class T>(T) {
+    const std::span<const T> from = tensor.values<T>();
+    std::vector<T> to(from.size());
+    Shape index(shape.size()), stride(shape.size());
+    std::int64_t step = 1;
+    for (std::size_t axis = 0; axis < shape.size(); step *= shape[axis++]) stride[axis] = step;
+    std::int64_t at = 0;  // in `from`, of the element `index`
+    for (T& value : to) {
+      value = from[static_cast<std::size_t>(at)];
+      for (std::size_t axis = shape.size(); axis-- > 0;) {
+        at += stride[axis];
+        if (++index[axis] < shape[axis]) break;
+        at -= shape[axis] * stride[axis];
+        index[axis] = 0;
+      }
+    }
+    Tensor result = Tensor::of(std::move(to), shape);
+    result.attributes = tensor.attributes;
+    return result;
+  });
+}
+
 float from_half(std::uint16_t bits) {
   const std::uint32_t sign = (bits & 0x8000u) << 16, exponent = bits >> 10 & 0x1f, fraction = bits & 0x3ff;
   if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000u | fraction << 13);

@@ -34,6 +34,9 @@ bool count_bits(const Shape& shape, int bits, std::uint64_t& total);
 Tensor read_elements(const ElementKind& kind, const Shape& shape, bool swapped, const NextBytes& next,
                      const std::string& where);
 
+/// The tensor of this shape whose elements the other has in Fortran order, the first axis changing fastest.
+Tensor in_c_order(const Tensor& tensor, const Shape& shape);
+
 /// float32 as IEEE half precision, rounded to nearest, ties to even; too large becomes infinity.
 std::uint16_t to_half(float value);
 float from_half(std::uint16_t bits);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/utf8.h"
@@ -88,15 +89,8 @@ class MarianBinary : public ArrayFile {
 
   Tensor read(std::size_t index) const override {
     const Shape& shape = arrays_.at(index).shape;
-    if (!places_[index].is_transposed) return read_block(index, 0, shape);
-    const Tensor stored = read_block(index, 0, {shape[1], shape[0]});
-    std::vector<float> values;
-    values.reserve(static_cast<std::size_t>(stored.size()));
-    const auto of = stored.values<float>();
-    for (std::int64_t row = 0; row < shape[0]; ++row)
-      for (std::int64_t col = 0; col < shape[1]; ++col)
-        values.push_back(of[static_cast<std::size_t>(col * shape[0] + row)]);
-    return Tensor::of(std::move(values), shape);
+    Tensor tensor = read_block(index, 0, shape);
+    return places_[index].is_transposed ? in_c_order(tensor, shape) : std::move(tensor);
   }
 
   void read_rows(std::size_t index, const RowSink& take) const override {

@@ -179,30 +179,6 @@ NpyHeader read_header(const NextBytes& next, std::uint64_t total, const std::str
   return header;
 }
 
-/// Converts from Fortran to C order.
-Tensor transposed(const Tensor& tensor, const Shape& shape) {
-  return with_type(tensor.dtype(), [&]<class T>(T) {
-    const std::span<const T> from = tensor.values<T>();
-    std::vector<T> to(from.size());
-    Shape index(shape.size()), stride(shape.size());
-    std::int64_t step = 1;
-    for (std::size_t axis = 0; axis < shape.size(); step *= shape[axis++]) stride[axis] = step;
-    std::int64_t at = 0;  // in `from`, of the element `index`
-    for (T& value : to) {
-      value = from[static_cast<std::size_t>(at)];
-      for (std::size_t axis = shape.size(); axis-- > 0;) {
-        at += stride[axis];
-        if (++index[axis] < shape[axis]) break;
-        at -= shape[axis] * stride[axis];
-        index[axis] = 0;
-      }
-    }
-    Tensor result = Tensor::of(std::move(to), shape);
-    result.attributes = tensor.attributes;
-    return result;
-  });
-}
-
 /// Texts of `characters` UTF-32 characters each, padded with NULs.
 Tensor read_texts(const NpyHeader& header, const NextBytes& next, const std::string& where) {
   if (header.characters == 0) return Tensor::zeros<std::string>(header.shape);
@@ -234,7 +210,7 @@ Tensor read_array(const NextBytes& next, std::uint64_t total, const std::string&
   }
   const Tensor tensor = header.kind ? read_elements(*header.kind, header.shape, header.swapped, next, where)
                                     : read_texts(header, next, where);
-  return header.fortran_order && header.shape.size() > 1 ? transposed(tensor, header.shape) : tensor;
+  return header.fortran_order && header.shape.size() > 1 ? in_c_order(tensor, header.shape) : tensor;
 }
 
 ArrayInfo info_of(std::string name, const NpyHeader& header) {
