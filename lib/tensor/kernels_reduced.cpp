@@ -73,9 +73,9 @@ struct Int8 {
 #endif
   }
   template <Limit limit>
-  static float reduce(const float* x, Index n, Index groups, std::byte* to) {
+  static float reduce(const float* x, Index n, Index groups, std::byte* to, float least) {
     const Vec<float> largest = set(std::numeric_limits<float>::max());
-    Vec<float> most = set(0.0f);
+    Vec<float> most = set(least);
     bool odd = false;
     for_vectors<float>(n, [&](Index i, auto part) HWY_ATTR {
       const Vec<float> y = part.load(x + i);
@@ -144,7 +144,7 @@ struct Bfloat16 {
   }
   /// Rounds each number as to_bfloat16 does.
   template <Limit>
-  static float reduce(const float* x, Index n, Index groups, std::byte* to) {
+  static float reduce(const float* x, Index n, Index groups, std::byte* to, float /*least*/) {
     for_vectors<float>(n, [&](Index i, auto part) HWY_ATTR {
       const Words value = hn::ShiftRight<16>(rounded_to_bfloat16(part.load(x + i)));
       std::uint16_t values[kLanes<float>];
@@ -264,8 +264,8 @@ void multiply(const ReducedProduct& p) {
 
 struct Int8 {
   template <Limit limit>
-  static float reduce(const float* x, Index n, Index groups, std::byte* to) {
-    float most = 0;
+  static float reduce(const float* x, Index n, Index groups, std::byte* to, float least) {
+    float most = least;
     auto take = [&](float y) { most = std::isfinite(y) ? std::max(most, std::abs(y)) : INFINITY; };
     for (Index i = 0; i < n; ++i) take(x[i]);
     if constexpr (limit == Limit::pairs)
@@ -286,7 +286,7 @@ struct Int8 {
 
 struct Bfloat16 {
   template <Limit>
-  static float reduce(const float* x, Index n, Index groups, std::byte* to) {
+  static float reduce(const float* x, Index n, Index groups, std::byte* to, float /*least*/) {
     for (Index i = 0; i < 2 * groups; ++i) {
       const std::uint16_t value = to_bfloat16(i < n ? x[i] : 0);
       std::memcpy(to + 2 * i, &value, sizeof value);

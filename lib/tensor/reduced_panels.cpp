@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -50,10 +51,10 @@ struct Int8 {
     return _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scale, onto);
   }
   template <Limit limit>
-  static float reduce(const float* x, Index n, Index groups, std::byte* to) {
+  static float reduce(const float* x, Index n, Index groups, std::byte* to, float least) {
     // Magnitudes of floats are in the order of their bits, with infinity and NaN above all numbers.
     const __m512i magnitude = _mm512_set1_epi32(0x7fffffff);
-    __m512i most = _mm512_setzero_si512();
+    __m512i most = _mm512_set1_epi32(std::bit_cast<std::int32_t>(least));
     auto take_size = [&](__m512 y) {
       most = _mm512_max_epi32(most, _mm512_and_si512(_mm512_castps_si512(y), magnitude));
     };
@@ -94,7 +95,7 @@ struct Bfloat16 {
     return _mm512_add_ps(sum, onto);
   }
   template <Limit>
-  static float reduce(const float* x, Index n, Index groups, std::byte* to) {
+  static float reduce(const float* x, Index n, Index groups, std::byte* to, float /*least*/) {
     for (Index i = 0; i < 2 * groups; i += kLanes) {
       const __m256i y = (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(first_lanes(n - i), x + i));
       _mm256_mask_storeu_epi16(to + 2 * i, first_lanes(2 * groups - i), y);
@@ -300,6 +301,30 @@ Index padded_columns(Matrix<const float> weight) {
   return (weight.cols + ReducedPanels::kColumns - 1) / ReducedPanels::kColumns * ReducedPanels::kColumns;
 }
 
+/// The magnitude of which all numbers are multiples, at most 127 times it, as when they come from a file of int8; 0 if
+/// there is none, or so few numbers that they might be multiples by chance. By Euclid's algorithm; a remainder that may be
+/// a rounding error counts as none.
+float unit_of(std::span<const float> numbers) {
+  constexpr std::size_t few = 16;
+  constexpr float none = 0.01f, most = 127.5f;
+  if (numbers.size() < few) return 0;
+  const auto remainder = [](float x, float unit) { return std::abs(x - unit * std::nearbyint(x / unit)); };
+  float unit = 0, largest = 0;
+  for (const float x : numbers) {
+    largest = std::max(largest, std::abs(x));
+    float rest = unit > 0 ? remainder(x, unit) : std::abs(x);
+    if (rest > none * unit) {
+      while (rest > none * unit) {
+        const float before = std::exchange(unit, rest);
+        rest = remainder(before, unit);
+      }
+      unit = largest / std::nearbyint(largest / unit);  // without the error of the remainders
+    }
+    if (!(largest <= most * unit)) return 0;
+  }
+  return unit;
+}
+
 ReducedPanels int8_panels(Matrix<const float> weight, Arena& arena) {
   constexpr Index most_rows = 1 << 16;  // so that sums fit 32 bits
   if (weight.rows > most_rows)
@@ -316,7 +341,9 @@ ReducedPanels int8_panels(Matrix<const float> weight, Arena& arena) {
   std::vector<std::uint32_t> reduced(static_cast<std::size_t>(groups));
   for (Index j = 0; j < weight.cols; ++j) {
     const std::span<std::byte> parts = std::as_writable_bytes(std::span(reduced));
-    scales[j] = kernels.reduce_column(row_of(weight.t(), j, column), weight.rows, groups, parts.data());
+    const float* const numbers = row_of(weight.t(), j, column);
+    scales[j] = kernels.reduce_column(numbers, weight.rows, groups, parts.data(),
+                                      127 * unit_of({numbers, static_cast<std::size_t>(weight.rows)}));
     std::int32_t sum = 0;
     for (const std::byte part : parts) sum += static_cast<std::int32_t>(part) - 128;
     corrections[j] = -128 * sum;
@@ -344,7 +371,8 @@ ReducedPanels bfloat16_panels(Matrix<const float> weight, Arena& arena) {
     for (Index j = 0; j < weight.cols; j += panel) {
       const Matrix<float> part(pairs.data(), std::min(panel, weight.cols - j), groups);
       for (Index i = 0; i < part.rows; ++i)
-        kernels.reduce_row(&weight(0, j + i), weight.rows, groups, reinterpret_cast<std::byte*>(part.row(i)));
+        kernels.reduce_row(&weight(0, j + i), weight.rows, groups, reinterpret_cast<std::byte*>(part.row(i)),
+                           0);
       pack<float>(part.t(), reinterpret_cast<float*>(panels + j * groups));
     }
     return result;
@@ -354,7 +382,7 @@ ReducedPanels bfloat16_panels(Matrix<const float> weight, Arena& arena) {
   const auto reduce_row = [&](Index i, std::vector<std::uint16_t>& row) {
     const bool there = i < weight.rows;
     kernels.reduce_row(there ? row_of(weight, i, dense) : weight.data, there ? weight.cols : 0, cols / 2,
-                       std::as_writable_bytes(std::span(row)).data());
+                       std::as_writable_bytes(std::span(row)).data(), 0);
   };
   for (Index g = 0; g < groups; ++g) {
     reduce_row(2 * g, low), reduce_row(2 * g + 1, high);
@@ -383,7 +411,7 @@ void multiply(Matrix<const float> a, const ReducedPanels& b, Matrix<const float>
     scales.resize(static_cast<std::size_t>(rows));
     for (Index i = 0; i < rows; ++i)
       scales[static_cast<std::size_t>(i)] =
-          kernels.reduce_row(row_of(a, first + i, dense), a.cols, b.groups, bytes + i * stride);
+          kernels.reduce_row(row_of(a, first + i, dense), a.cols, b.groups, bytes + i * stride, 0);
     kernels.multiply({{bytes, stride, scales.data()},
                       b,
                       onto.data ? onto.row_range(first, rows) : onto,

@@ -77,8 +77,8 @@ static_assert(sizeof(ColumnsAhead) <= 2 * sizeof(std::int64_t));
 
 struct ReducedKernels {
   /// x [n] -> the bytes of `groups` groups, the last one of x filled up and, in bfloat16, any after it; returns
-  /// the scale. Of int8 columns, pairs are limited.
-  using Reduce = float(const float* x, std::int64_t n, std::int64_t groups, std::byte* to);
+  /// the scale. Of int8 columns, pairs are limited, and at least the magnitude `least` becomes 127.
+  using Reduce = float(const float* x, std::int64_t n, std::int64_t groups, std::byte* to, float least);
 
   Reduce *reduce_row, *reduce_column;
   void (*multiply)(const ReducedProduct&);
