@@ -20,10 +20,12 @@ void TransformerOptions::check_options(std::int64_t n_layers) const {
     fail<UsageError>("n_heads = ", n_heads, " is not a multiple of n_kv_heads = ", n_kv_heads);
   check_positions(d_model, head_width());
   if (kParallelResiduals(parallel_residual) != ParallelResidual::no &&
-      (!residual || kNorms(norm) == Norm::post || kNorms(norm) == Norm::sandwich))
+      (!residual || kNorms(norm) == Norm::post || norms_output(kNorms(norm))))
     fail<UsageError>(
         "parallel_residual = ", parallel_residual,
         " adds up sublayers that read the same states: wanted residual = true and norm = pre or none");
+  if (!qk_norm && kQkNormOver(qk_norm_over) == QkNormOver::all)
+    fail<UsageError>("qk_norm_over = ", qk_norm_over, " is for queries and keys with a norm: wanted qk_norm");
   if (score_width > 0 && kScoreScales(score_scale) == ScoreScale::one)
     fail<UsageError>("score_width = ", score_width,
                      " stands for d_head in 1/sqrt_d_head, and score_scale = ", score_scale);
@@ -59,6 +61,7 @@ StackSettings settings_of(const TransformerOptions& o) {
   if (o.qk_norm) {
     s.heads.qk_norm = s.norms;
     if (s.norms.centres()) s.heads.qk_norm->kind = NormKind::rms;
+    s.heads.qk_norm_by_head = kQkNormOver(o.qk_norm_over) == QkNormOver::head;
   }
   s.heads.scaled = kScoreScales(o.score_scale) == ScoreScale::by_sqrt_d_head;
   s.heads.score_width = o.score_width;
@@ -68,7 +71,8 @@ StackSettings settings_of(const TransformerOptions& o) {
   s.feed_forward = {kActivations(o.activation), o.gated, o.feed_forward_bias, o.activation_dropout};
   s.norm = kNorms(o.norm);
   const FinalNorm final_norm = kFinalNorms(o.final_norm);
-  s.final_norm = final_norm == FinalNorm::yes || (final_norm == FinalNorm::by_norm && norms_input(s.norm));
+  s.final_norm = final_norm == FinalNorm::yes ||
+                 (final_norm == FinalNorm::by_norm && (norms_input(s.norm) || norms_output(s.norm)));
   s.embedding_norm = o.embedding_norm;
   s.embedding_scale = kEmbeddingScales(o.embedding_scale) == EmbeddingScale::one
                           ? 1
@@ -87,7 +91,7 @@ PartSizes sizes_of(const StackSettings& s) {
           s.heads.n_heads, {d_head, d_head}, !s.recurrent, s.heads.n_kv_heads, true};
 }
 
-/// A sublayer, the norm beside it, and that of its output in a sandwich.
+/// A sublayer, the norm beside it, and that of its output.
 struct Sublayer {
   std::string_view name, norm, post_norm;
   bool begins_with_norm = true;  ///< if norms_input
@@ -108,6 +112,7 @@ struct ParallelInput {
 ///   post-norm    LayerNorm(x + Dropout(sublayer(x)))
 ///   pre-norm     x + Dropout(sublayer(LayerNorm(x)))
 ///   sandwich     x + Dropout(LayerNorm(sublayer(LayerNorm(x))))
+///   output       x + Dropout(LayerNorm(sublayer(x)))
 ///   norm = none  x + Dropout(sublayer(x))
 /// each without its x + when there is no residual. In parallel, the sublayer reads what `parallel` says in place
 /// of x. `compute` maps a Var [rows, d] to a Var [rows, d] under the scope layer/<name>.
@@ -134,7 +139,7 @@ Var<T> residual(const Scope<T>& layer, const Sublayer& sublayer, Var<T> x, const
   if (!input) input = norm.name("output", normalise(norm, parallel.states, settings.norms), rows);
   if (settings.parallel == ParallelResidual::one_norm) parallel.normed = input;
   Var<T> output = compute(layer / sublayer.name, input);
-  if (settings.norm == Norm::sandwich) {
+  if (norms_output(settings.norm)) {
     const Scope<T> post = layer / sublayer.post_norm;
     output = post.name("output", normalise(post, output, settings.norms), rows);
   }
@@ -252,9 +257,10 @@ void declare_stack(ParameterSet<T>& parameters, const StackSettings& s) {
     const auto in_layer = [&](std::string_view name) { return concat(s.name, "/layer_", i, "/", name); };
     const auto norms = [&](const Sublayer& sublayer, bool is_first = false) {
       const bool begins_bare = is_first && i == 0 && !s.first_norm;
-      if (s.norm != Norm::none && !begins_bare && (is_first || s.parallel != ParallelResidual::one_norm))
+      if ((s.norm == Norm::post || norms_input(s.norm)) && !begins_bare &&
+          (is_first || s.parallel != ParallelResidual::one_norm))
         norm(in_layer(sublayer.norm));
-      if (s.norm == Norm::sandwich) norm(in_layer(sublayer.post_norm));
+      if (norms_output(s.norm)) norm(in_layer(sublayer.post_norm));
     };
     if (s.recurrent)
       add_simple_recurrence(parameters, in_layer(kRecurrence.name), s.d_model);

@@ -2,9 +2,10 @@
 // Attention is all you need, 2017), as parts of a model: a pair has both, GPT-like models the decoder,
 // BERT-like ones the encoder. Post-norm, LayerNorm(x + Sublayer(x)), as in the paper; optionally pre-norm, x
 // + Sublayer(LayerNorm(x)) with a final norm, both, x + LayerNorm(Sublayer(LayerNorm(x))), likewise (sandwich;
-// Ding et al.: CogView, 2021), or in parallel, x + Attention(LayerNorm(x)) + FeedForward(LayerNorm(x)) (Wang,
+// Ding et al.: CogView, 2021), x + LayerNorm(Sublayer(x)), likewise (output; Liu et al.: Swin Transformer V2, 2022), or
+// in parallel, x + Attention(LayerNorm(x)) + FeedForward(LayerNorm(x)) (Wang,
 // Komatsuzaki: GPT-J-6B, 2021). For ablations the norm or the residual x + can be omitted. Further options give
-// the layers of later models: BERT, MPNet, BART, T5, GPT-2, GPT-NeoX, Phi, Llama, Qwen, Gemma. Notation: d =
+// the layers of later models: BERT, MPNet, BART, T5, GPT-2, GPT-NeoX, Phi, Llama, Qwen, Gemma, OLMo. Notation: d =
 // d_model, rows = packed tokens.
 //
 // Parameters of a stack <s>: <s>/embedding/weight [V, d], or embedding/weight of both sides; those of
@@ -13,7 +14,8 @@
 // reads a memory also cross_attention, cross_attention_norm; optionally, in place of a decoder's
 // self_attention, recurrence (nn/simple_recurrence.h) and recurrence_norm; no norms if norm = none,
 // only the first in a layer if parallel_residual = one_norm, and if norm = sandwich of each sublayer a second
-// one, self_attention_post_norm, ...; <s>/final_norm for pre-norm and sandwich, or by final_norm.
+// one, self_attention_post_norm, ..., which is the only one if norm = output; <s>/final_norm if it is neither post
+// nor none, or by final_norm.
 // A norm has gamma [d] and, if norm_kind = layer, beta [d]. Without first_norm layer 0 begins without one.
 // Named values: <s>/embedded, those of the layers under the parameters' paths
 // (nn/attention/multi_head_attention.h, nn/feed_forward.h; of a norm sum and output), <s>/layer_<i>/output,
@@ -34,11 +36,15 @@
 
 namespace heed {
 
-enum class Norm { post, pre, none, sandwich };
-inline const Choice<Norm> kNorms{"norm", {"post", "pre", "none", "sandwich"}};
+enum class Norm { post, pre, none, sandwich, output };
+inline const Choice<Norm> kNorms{"norm", {"post", "pre", "none", "sandwich", "output"}};
 /// Whether a sublayer reads its input through a norm.
 constexpr bool norms_input(Norm norm) {
   return norm == Norm::pre || norm == Norm::sandwich;
+}
+/// Whether what a sublayer gives is normalised before it is added.
+constexpr bool norms_output(Norm norm) {
+  return norm == Norm::sandwich || norm == Norm::output;
 }
 /// Whether all sublayers of a layer read its input, rather than each the sum so far, and whether each has a
 /// norm of its own for it.
@@ -48,7 +54,10 @@ inline const Choice<ParallelResidual> kParallelResiduals{"parallel_residual",
 /// Which embedding tables and output matrices are shared.
 enum class Tied { all, decoder, none };
 inline const Choice<Tied> kTied{"tied", {"all", "decoder", "none"}};
-/// Whether a stack ends in a norm; by_norm: if its sublayers begin with one (norms_input).
+/// Queries and keys are normalised head by head, or all heads together.
+enum class QkNormOver { head, all };
+inline const Choice<QkNormOver> kQkNormOver{"qk_norm_over", {"head", "all"}};
+/// Whether a stack ends in a norm; by_norm: if its layers have norms and do not end in one.
 enum class FinalNorm { by_norm, yes, no };
 inline const Choice<FinalNorm> kFinalNorms{"final_norm", {"by_norm", "yes", "no"}};
 /// The factor of the embeddings.
@@ -88,6 +97,7 @@ struct TransformerOptions : PositionOptions {
   std::int64_t d_head = 0;
   std::int64_t n_kv_heads = 0;
   bool qk_norm = false;
+  std::string qk_norm_over = "head";
   std::string score_scale = "1/sqrt_d_head";
   std::int64_t score_width = 0;
   std::string attention_bias = "all";
@@ -106,11 +116,10 @@ struct TransformerOptions : PositionOptions {
     field("n_heads", self.n_heads, "attention heads; must divide d_model, unless d_head is given",
           up_to(65'536));
     field("max_length", self.max_length, "longest sentence in tokens", up_to(1'000'000));
-    field(
-        "norm", self.norm,
-        "layer normalisation after each sublayer (as in the paper), before it, none, or before it and on its "
-        "output (sandwich)",
-        kNorms.words);
+    field("norm", self.norm,
+          "layer normalisation after each sublayer (as in the paper), before it, none, before it and on its "
+          "output (sandwich), or on its output before that is added",
+          kNorms.words);
     field("residual", self.residual, "add each sublayer's input to its output");
     position_scheme(self, field);
   }
@@ -126,7 +135,7 @@ struct TransformerOptions : PositionOptions {
              "normalise by mean and variance, or by root mean square, with factor gamma or 1 + gamma",
              kNormKinds.words);
     optional("final_norm", self.final_norm,
-             "norm after the last layer; by_norm: when norm is pre or sandwich", kFinalNorms.words);
+             "norm after the last layer; by_norm: when norm is pre, sandwich or output", kFinalNorms.words);
     optional("parallel_residual", self.parallel_residual,
              "all sublayers of a layer read its input, each through a norm of its own (GPT-NeoX) or all "
              "through one (Phi), and their outputs are added",
@@ -136,7 +145,9 @@ struct TransformerOptions : PositionOptions {
     optional("d_head", self.d_head, "width of a head; 0: d_model / n_heads", between(0, 65'536));
     optional("n_kv_heads", self.n_kv_heads,
              "key-value heads, each shared by a group of query heads; 0: n_heads", between(0, 65'536));
-    optional("qk_norm", self.qk_norm, "divide queries and keys by their root mean square, head by head");
+    optional("qk_norm", self.qk_norm, "divide queries and keys by their root mean square");
+    optional("qk_norm_over", self.qk_norm_over, "with qk_norm: head by head, or all heads together",
+             kQkNormOver.words);
     optional("score_scale", self.score_scale, "factor of the attention scores", kScoreScales.words);
     optional("score_width", self.score_width,
              "width in place of d_head in the factor of the scores; 0: d_head", between(0, 65'536));

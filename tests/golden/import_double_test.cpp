@@ -149,6 +149,7 @@ const std::vector<Wrong> kWrong{
     {"epsilon times 10", "gpt-neox", larger_epsilon},
     {"epsilon times 10", "gemma", larger_epsilon},
     {"epsilon times 10", "gemma3", larger_epsilon},
+    {"epsilon times 10", "olmo2", larger_epsilon},
     {"epsilon times 10", "marian", larger_epsilon},
     {"epsilon times 10", "t5", larger_epsilon},
     {"epsilon times 10", "vit-no-bias", larger_epsilon},

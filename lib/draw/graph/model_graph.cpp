@@ -227,8 +227,8 @@ class Stack {
         Kind::other, {concat("[", model_.text("d_model"), "]")});
   }
 
-  /// x + sublayer(norm(x)), norm(x + sublayer(x)), x + norm(sublayer(norm(x))), or the same without the sum
-  /// or the norm.
+  /// x + sublayer(norm(x)), norm(x + sublayer(x)), x + norm(sublayer(norm(x))), x + norm(sublayer(x)), or the same
+  /// without the sum or the norm.
   std::size_t sublayer(const std::string& title, Kind kind, std::vector<std::string> lines) {
     const std::size_t sum = *top_;
     if (read_) top_ = read_;
@@ -239,7 +239,7 @@ class Stack {
       is_normed_ = true;
     }
     const std::size_t node = put(title, kind, std::move(lines));
-    if (place == "sandwich") norm();
+    if (place == "sandwich" || place == "output") norm();
     if (model_.flag("residual", true)) graph_.connect(sum, put("add", Kind::other), Flow::skip);
     if (place == "post") norm();
     return node;

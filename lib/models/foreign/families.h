@@ -10,7 +10,7 @@ extern const Family kBert;          ///< bert.cpp: BERT, RoBERTa, XLM-RoBERTa, C
 extern const Family kDistilBert;    ///< distilbert.cpp
 extern const Family kGpt2;          ///< gpt2.cpp
 extern const Family kGptNeoX;       ///< gpt_neox.cpp: GPT-NeoX, Phi, StarCoder2, OPT
-extern const Family kLlama;         ///< llama.cpp: Llama, Qwen2, Qwen3, Mistral, Gemma, Phi-3
+extern const Family kLlama;         ///< llama.cpp: Llama, Qwen2, Qwen3, Mistral, Gemma, OLMo 2, Phi-3
 extern const Family kMarian;        ///< marian.cpp: transformers' format
 extern const Family kMarianNative;  ///< marian_native.cpp: Marian's own formats
 extern const Family kModernBert;    ///< modernbert.cpp

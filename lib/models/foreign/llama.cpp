@@ -1,10 +1,11 @@
 // Llama (Touvron et al. 2023) and close relatives: Mistral has a sliding window, Ministral in some layers,
 // Qwen2 biases of queries, keys and values, Qwen3 norms of queries and keys; Gemma has norms times 1 + weight
 // and embeddings times sqrt(d), Gemma 3 (Gemma Team 2025) also norms of queries and keys and of what sublayers
-// give, and in some layers a window with rotary positions of another base; Phi-3 stores queries, keys and values
+// give, and in some layers a window with rotary positions of another base; OLMo 2 (Team OLMo 2024) has norms of what
+// sublayers give alone, and of queries and keys of all heads together; Phi-3 stores queries, keys and values
 // in one tensor, and gate and inner layer in another. In transformers' format:
 // https://github.com/huggingface/transformers,
-// src/transformers/models/{llama,mistral,ministral,qwen2,qwen3,gemma,gemma3,phi3}. Queries and keys are ordered
+// src/transformers/models/{llama,mistral,ministral,qwen2,qwen3,gemma,gemma3,olmo2,phi3}. Queries and keys are ordered
 // for rotary positions with pairs (i, i + d_head / 2), as here.
 #include "base/error.h"
 #include "models/config_json.h"
@@ -101,6 +102,10 @@ DecoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind) {
   }
   config.feed_forward_bias = false;
   config.qk_norm = kind.has_qk_norm();
+  if (kind.is_olmo()) {
+    config.norm = "output";
+    config.qk_norm_over = "all";
+  }
   config.attention_bias = kind.is("qwen2") ? "qkv" : "none";
   if (kind.is("llama"))
     config.feed_forward_bias = fields.flag("mlp_bias", false);
@@ -126,12 +131,12 @@ Mappings mappings_of(const DecoderOnlyConfig& config) {
   const std::int64_t d = config.d_model, d_ff = config.d_ff, d_head = config.head_width(),
                      queries = config.n_heads * d_head, keys = config.key_heads() * d_head;
   const bool biases = config.attention_bias != "none", output_bias = config.attention_bias == "all",
-             ff_bias = config.feed_forward_bias;
+             ff_bias = config.feed_forward_bias, by_head = config.qk_norm_over == "head";
   map.same(kTable, {config.target_vocab_size, d}, "decoder/embedding/weight");
   for (std::int64_t i = 0; i < config.n_decoder_layers; ++i) {
     const std::string theirs = concat("model.layers.", i, '.'), ours = concat("decoder/layer_", i, '/');
     const std::string attention = ours + "self_attention/", network = ours + "feed_forward/";
-    map.norm(theirs + "input_layernorm", ours + "self_attention_norm", d, false);
+    if (config.norm != "output") map.norm(theirs + "input_layernorm", ours + "self_attention_norm", d, false);
     if (fused) {
       map.stacked(theirs + "self_attn.qkv_proj", d, attention,
                   {{"query", queries}, {"key", keys}, {"value", keys}});
@@ -142,12 +147,13 @@ Mappings mappings_of(const DecoderOnlyConfig& config) {
     }
     map.linear(theirs + "self_attn.o_proj", attention + "output", queries, d, output_bias);
     if (config.qk_norm) {
-      map.norm(theirs + "self_attn.q_norm", attention + "query_norm", d_head, false);
-      map.norm(theirs + "self_attn.k_norm", attention + "key_norm", d_head, false);
+      map.norm(theirs + "self_attn.q_norm", attention + "query_norm", by_head ? d_head : queries, false);
+      map.norm(theirs + "self_attn.k_norm", attention + "key_norm", by_head ? d_head : keys, false);
     }
-    if (config.norm == "sandwich") {
+    if (config.norm != "pre") {
       map.norm(theirs + "post_attention_layernorm", ours + "self_attention_post_norm", d, false);
-      map.norm(theirs + "pre_feedforward_layernorm", ours + "feed_forward_norm", d, false);
+      if (config.norm == "sandwich")
+        map.norm(theirs + "pre_feedforward_layernorm", ours + "feed_forward_norm", d, false);
       map.norm(theirs + "post_feedforward_layernorm", ours + "feed_forward_post_norm", d, false);
     } else {
       map.norm(theirs + "post_attention_layernorm", ours + "feed_forward_norm", d, false);
@@ -193,6 +199,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   from_json(loaded.model->config_json, fields_of(config));
   const bool has_part = config.d_rotary > 0 || origin_kind(loaded) == "Phi-3";
   const Kind& kind = *kind_of(config.norm == "sandwich"            ? "gemma3_text"
+                              : config.norm == "output"            ? "olmo2"
                               : config.norm_kind == "rms_plus_one" ? "gemma"
                               : has_part                           ? "phi3"
                               : config.qk_norm                     ? "qwen3"
@@ -206,9 +213,12 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   require.keep(same_fields(kind));
   require.keep("n_kv_heads embedding_scale tied");
   want_rotary(kind.rotary, config, require);
-  require.want("norm=pre|sandwich final_norm=by_norm|yes gated=true");
-  require.want(is_gemma3 ? "norm_kind=rms_plus_one" : "norm_kind=rms|rms_plus_one");
+  require.want("norm=pre|sandwich|output final_norm=by_norm|yes gated=true");
+  require.want(is_gemma3        ? "norm_kind=rms_plus_one"
+               : kind.is_olmo() ? "norm_kind=rms"
+                                : "norm_kind=rms|rms_plus_one");
   require.want("qk_norm", {kind.has_qk_norm()});
+  require.want(kind.is_olmo() ? "qk_norm_over=all" : "qk_norm_over=head");
   if (kind.is("llama"))
     require.keep("feed_forward_bias");
   else
@@ -266,7 +276,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
 }  // namespace
 }  // namespace llama
 
-const Family kLlama{"llama, mistral, ministral, qwen2, qwen3, gemma, gemma3_text, phi3", llama::recognises,
-                    llama::describe, llama::express};
+const Family kLlama{"llama, mistral, ministral, qwen2, qwen3, gemma, gemma3_text, olmo2, phi3",
+                    llama::recognises, llama::describe, llama::express};
 
 }  // namespace heed::foreign

@@ -27,9 +27,10 @@ struct Kind {
   bool is_gemma() const { return is("gemma") || is("gemma3_text"); }
   /// The field that names it.
   const char* activation() const { return is("gemma3_text") ? "hidden_activation" : "hidden_act"; }
-  bool has_qk_norm() const { return is("qwen3") || is("gemma3_text"); }
+  bool is_olmo() const { return is("olmo2"); }
+  bool has_qk_norm() const { return is("qwen3") || is("gemma3_text") || is_olmo(); }
   /// attention_bias states whether all four projections have one.
-  bool has_biases_by_choice() const { return is("llama") || is("qwen3") || is_gemma(); }
+  bool has_biases_by_choice() const { return is("llama") || is("qwen3") || is_gemma() || is_olmo(); }
   /// All layers have the same window, or all have none.
   bool has_one_window() const { return is("mistral") || is("phi3"); }
   /// Some layers may have a window and others not.
@@ -52,6 +53,7 @@ inline constexpr Kind kKinds[] = {
     {"qwen3", "Qwen3", 151936, 4096, 22016, 32, 32, 32, 128, 32768, 4096, 1e-6, {}},
     {"gemma", "Gemma", 256000, 3072, 24576, 28, 16, 16, 256, 8192, 0, 1e-6, {2, 1, 0}},
     {"gemma3_text", "Gemma 3", 262208, 2304, 9216, 26, 8, 4, 256, 131072, 4096, 1e-6, {2, 1, 0}, kTwoBases},
+    {"olmo2", "Olmo 2", 50304, 4096, 11008, 32, 32, 0, 0, 2048, 0, 1e-5, {SpecialIds::kAbsent, 50279, 1}},
     {"phi3", "Phi-3", 32064, 3072, 8192, 32, 32, 0, 0, 4096, 0, 1e-5, {1, 32000, 32000}, kPartOfHeads},
 };
 

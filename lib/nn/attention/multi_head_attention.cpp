@@ -119,8 +119,10 @@ void add_projections(ParameterSet<T>& parameters, const std::string& scope,
   const bool biased = config.biased_inputs();
   parameters.add_stacked(scope, stacked, d, biased ? std::optional(Init::zeros()) : std::nullopt);
   for (const std::string& part : parts) {
-    if (config.qk_norm && part != "value")
-      add_norm(parameters, concat(scope, "/", part, "_norm"), width.d_head, config.qk_norm->kind);
+    if (!config.qk_norm || part == "value") continue;
+    const std::int64_t of_all = part == "query" ? width.query : width.key;
+    add_norm(parameters, concat(scope, "/", part, "_norm"), config.qk_norm_by_head ? width.d_head : of_all,
+             config.qk_norm->kind);
   }
 }
 

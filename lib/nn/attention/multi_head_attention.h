@@ -4,8 +4,9 @@
 // where j = i, or with fewer key-value heads j = floor(i / (n_heads / n_kv_heads)) (grouped-query attention:
 // Ainslie et al. 2023). Parameters under the scope: query, key, value, output, each with weight and
 // optionally bias; query [d, n_heads d_head], key and value [d, n_kv_heads d_head], output [n_heads d_head,
-// d]; head i owns columns i*d_head .. (i+1)*d_head - 1. With qk_norm also query_norm/gamma and key_norm/gamma
-// [d_head]: queries and keys are divided by their root mean square, head by head (Qwen3, Gemma 3). Named values: the
+// d]; head i owns columns i*d_head .. (i+1)*d_head - 1. With qk_norm also query_norm/gamma and key_norm/gamma:
+// queries and keys are divided by their root mean square, head by head, gamma [d_head] (Qwen3, Gemma 3), or all
+// heads of a row together, gamma [n_heads d_head] and [n_kv_heads d_head] (OLMo 2). Named values: the
 // projections query, key, value; then, if enabled, normed_query, normed_key and rotated_query, rotated_key
 // (the last of these are compared); position_bias, scores, weights, context (heads side by side), output.
 #pragma once
@@ -30,6 +31,7 @@ struct HeadConfig {
   std::int64_t n_kv_heads = 0;            ///< divides n_heads; 0: n_heads
   std::int64_t d_head = 0;                ///< 0: d_model / n_heads
   std::optional<NormSettings> qk_norm{};  ///< of queries and keys: rms or rms_plus_one
+  bool qk_norm_by_head = true;            ///< else of all heads together
   bool scaled = true;                     ///< scores are divided by sqrt(score_width)
   std::int64_t score_width = 0;           ///< 0: d_head
   AttentionBias bias = AttentionBias::all;

@@ -516,6 +516,8 @@ CASES = {
     "gemma3-base-0": ("gemma3-version-4", config("rope_local_base_freq", 0.5), ["rope_local_base"]),
     "gemma3-images": ("gemma3", config("model_type", "gemma3"), ["config.json", "text and images"]),
     "qwen2-layers-full": ("qwen2-window", config("max_window_layers", "all"), ["config.json", 'max_window_layers is "all"']),
+    "olmo2-misfits": ("olmo2", settings_changed(hidden_act="mish", attention_bias="all", clip_qkv=8.0, layer_types=["full_attention", 7]),
+                      ['hidden_act is "mish"', 'attention_bias is "all"', "clip_qkv = 8.0 is unknown", 'layer_types is ["full_attention",7]']),
     "phi3-misfits": ("phi3", settings_changed(attention_bias=True, embd_pdrop="0.1", rope_parameters=None, rope_scaling={"type": "longrope", "short_factor": [1.0] * 4}),
                      ["attention_bias is true", 'embd_pdrop is "0.1"', 'rope_scaling.type is "longrope"', "rope_scaling.short_factor = [1.0,1.0,1.0,1.0] is unknown"]),
     "phi3-fused-shape": ("phi3", header(lambda h: h["model.layers.0.mlp.gate_up_proj.weight"].update(shape=[48, 64])), ["gate_up_proj.weight", "shape [48, 64], wanted [96, 32]"]),

@@ -48,6 +48,7 @@ BOOST_AUTO_TEST_CASE(take_what_is_not_stated_as_transformers_does) {
                            "ministral",
                            "gemma",
                            "gemma3",
+                           "olmo2",
                            "phi3",
                            "marian",
                            "t5",

@@ -93,6 +93,18 @@ const std::vector<Variant>& variants() {
          o.norm = "post";
        }},
       {"norms before and after the sublayer", [](auto& o) { o.norm = "sandwich"; }},
+      {"layers of OLMo 2",
+       [](auto& o) {
+         o.norm = "output";
+         o.norm_kind = "rms";
+         o.positions = "rotary";
+         o.n_kv_heads = 1;
+         o.d_head = 4;
+         o.qk_norm = true;
+         o.qk_norm_over = "all";
+         o.attention_bias = "none";
+       },
+       "none"},
       {"layers of Gemma 3",
        [](auto& o) {
          o.norm = "sandwich";
@@ -404,6 +416,12 @@ BOOST_AUTO_TEST_CASE(what_excludes_each_other_is_refused) {
          o.parallel_residual = "two_norms";
          o.norm = "sandwich";
        }},
+      {"parallel_residual = one_norm adds up",
+       [](auto& o) {
+         o.parallel_residual = "one_norm";
+         o.norm = "output";
+       }},
+      {"wanted qk_norm", [](auto& o) { o.qk_norm_over = "all"; }},
       {"wanted residual = true",
        [](auto& o) {
          o.parallel_residual = "two_norms";
