@@ -61,12 +61,12 @@ int main(int argc, char** argv) {
             "a search are normalised over the words that may be produced; those of --force are always over "
             "all words.\n\n--precision applies to every product with the model's weights (of a Transformer; "
             "LSTM and GRU are float32 only): int8 quantises each weight column and each row multiplied "
-            "by it to 255 steps (columns that were int8 in an imported model keep their numbers), bfloat16 "
-            "rounds both to 8 bits of mantissa. Use the same for encode, whose batch size may change the "
-            "last digits of its states. decode's batch size and threads change no bit of the result. int8 is "
-            "fastest with AVX-512 VNNI and also faster "
-            "than float32 with AVX2; bfloat16 is faster with AVX-512 BF16, and elsewhere at most for a few "
-            "rows at a time; without AVX2 and SSE4 both are far slower than float32.");
+            "by it to 255 steps (columns that were int8 in an imported model keep their numbers, unless two "
+            "neighbours add up to more than 127), bfloat16 rounds both to 8 bits of mantissa. Use the same "
+            "for encode. decode's batch size and threads change no bit of the result; in float32 encode's "
+            "batch size may change the last digits of its states. int8 is fastest with AVX-512 VNNI and "
+            "also faster than float32 with AVX2; bfloat16 is faster with AVX-512 BF16, and elsewhere at "
+            "most for a few rows at a time; without AVX2 and SSE4 both are far slower than float32.");
         tool.example(
             "tokenize -m model.h5 < a.en | embed -m model.h5 | encode -m model.h5 | decode -m model.h5 > "
             "a.fr");

@@ -302,27 +302,29 @@ Index padded_columns(Matrix<const float> weight) {
 }
 
 /// The magnitude of which all numbers are multiples, at most 127 times it, as when they come from a file of int8; 0 if
-/// there is none, or so few numbers that they might be multiples by chance. By Euclid's algorithm; a remainder that may be
-/// a rounding error counts as none.
+/// there is none, or fewer than 16 numbers, which are often multiples by chance. By Euclid's algorithm: what it takes
+/// for a rounding error is far below 1 / 127 of the largest number.
 float unit_of(std::span<const float> numbers) {
   constexpr std::size_t few = 16;
-  constexpr float none = 0.01f, most = 127.5f;
+  constexpr float most = 127.5f;
   if (numbers.size() < few) return 0;
   const auto remainder = [](float x, float unit) { return std::abs(x - unit * std::nearbyint(x / unit)); };
   float unit = 0, largest = 0;
   for (const float x : numbers) {
     largest = std::max(largest, std::abs(x));
+    if (unit > 0 && !(largest <= most * unit)) return 0;
+    const float error = 1e-4f * largest;
     float rest = unit > 0 ? remainder(x, unit) : std::abs(x);
-    if (rest > none * unit) {
-      while (rest > none * unit) {
-        const float before = std::exchange(unit, rest);
-        rest = remainder(before, unit);
-      }
-      unit = largest / std::nearbyint(largest / unit);  // without the error of the remainders
+    if (!(rest > error)) continue;
+    while (rest > error) {
+      const float before = std::exchange(unit, rest);
+      rest = remainder(before, unit);
     }
-    if (!(largest <= most * unit)) return 0;
+    unit = largest / std::nearbyint(largest / unit);  // without the errors of remainders
   }
-  return unit;
+  const bool fits = unit > 0 && largest <= most * unit && std::isfinite(most * unit);
+  const auto is_multiple = [&](float x) { return remainder(x, unit) <= 1e-3f * unit; };
+  return fits && std::ranges::all_of(numbers, is_multiple) ? unit : 0;
 }
 
 ReducedPanels int8_panels(Matrix<const float> weight, Arena& arena) {

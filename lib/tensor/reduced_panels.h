@@ -17,7 +17,7 @@ namespace heed {
 /// column after column; rows and columns are filled up with zeros. int8: no number is
 /// above 127 in magnitude and no sum of a pair, rows 2 i and 2 i + 1 of a column, above 128, so that two products with
 /// unsigned bytes can be added in 16 bits: 255 * 128 fits. Columns that are not finite may break this; their scale is NaN.
-/// A column that was int8 before keeps its integers if they do not break it.
+/// A column that was int8 before keeps its integers if their pairs add up to 127 at most.
 struct ReducedPanels {
   static constexpr std::int64_t kColumns = 32, kGroupBytes = 4 * kColumns;
 

@@ -14,7 +14,7 @@ namespace heed::foreign::llama {
 /// The settings of a family member that the config does not state.
 struct Kind {
   const char* model_type;
-  const char* name;
+  const char* name;  ///< without spaces and hyphens also that of transformers' class
   std::int64_t vocab_size, d_model, d_ff, n_layers, n_heads, n_kv_heads /* 0: as n_heads */, d_head,
       max_length, window;
   double epsilon;

@@ -400,6 +400,32 @@ BOOST_DATA_TEST_CASE(refuse_what_is_not_understood, boost::unit_test::data::make
   }
 }
 
+/// What Sockeye has besides and heed has not, each by its name.
+BOOST_AUTO_TEST_CASE(refuse_other_kinds_of_sockeye) {
+  const TemporaryFolder temporary;
+  std::filesystem::copy(std::string(HEED_TESTDATA) + "/import/sockeye", temporary / "model");
+  const std::string config = temporary / "model/config", own = bytes_of(config);
+  for (const auto& [said, instead] : std::multimap<std::string, std::string>{
+           {"decoder_type: transformer", "decoder_type: lstm"},
+           {"decoder_type: transformer", "decoder_type: ssru_transformer"},
+           {"num_source_factors: 1", "num_source_factors: 2"},
+           {"num_factors: 1", "num_factors: 2"},
+           {"use_lhuc: false", "use_lhuc: true"}}) {
+    std::string text = own;
+    BOOST_REQUIRE(text.find(said) != std::string::npos);
+    text.replace(text.rfind(said), said.size(), instead);  // the last: of config_encoder, where both have it
+    std::filesystem::remove(config);
+    std::ofstream(config) << text;
+    const std::string field = instead.substr(0, instead.find(':')),
+                      value = instead.substr(instead.find(':') + 2);
+    BOOST_CHECK_EXCEPTION(load_model(temporary / "model"), Error, [&](const Error& e) {
+      const std::string message = e.what();
+      BOOST_TEST_MESSAGE(message);
+      return message.find(field + " is ") != std::string::npos && message.find(value) != std::string::npos;
+    });
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -546,28 +546,62 @@ BOOST_AUTO_TEST_CASE(sublayers_in_parallel_read_the_same) {
 }
 
 /// What is added is normalised, here with gamma = 1 and beta = 0.
-BOOST_AUTO_TEST_CASE(a_sandwich_adds_what_is_normalised) {
-  DecoderOnlyConfig config = decoder({"", [](auto& o) { o.norm = "sandwich"; }});
-  config.n_decoder_layers = 1;
-  const Drawn<double> model(config, 4);
-  Recording<double> recorder([](const std::string&) { return true; });
-  logits<double>(model, {}, kTarget, &recorder);
-  const auto of = [&](const char* name) { return recorder.at(concat("decoder/", name)).values; };
-  const auto input = of("embedded"), attention = of("layer_0/self_attention_post_norm/output"),
-             network = of("layer_0/feed_forward_post_norm/output"), output = of("layer_0/output");
-  for (std::size_t i = 0; i < output.size(); ++i)
-    BOOST_CHECK_SMALL(output[i] - (input[i] + attention[i] + network[i]), 1e-14);
-  const auto raw = of("layer_0/self_attention/output");
-  for (std::size_t first = 0; first < raw.size(); first += 6) {
-    const auto row = std::span(raw).subspan(first, 6);
-    double mean = 0, variance = 0;
-    for (const double x : row) mean += x / 6;
-    for (const double x : row) variance += (x - mean) * (x - mean) / 6;
-    for (std::size_t j = 0; j < 6; ++j)
-      BOOST_CHECK_SMALL(attention[first + j] - (row[j] - mean) / std::sqrt(variance + config.norm_epsilon),
-                        1e-12);
+BOOST_AUTO_TEST_CASE(what_is_added_may_be_normalised) {
+  for (const std::string place : {"sandwich", "output"}) {
+    DecoderOnlyConfig config = decoder({"", [&](auto& o) { o.norm = place; }});
+    config.n_decoder_layers = 1;
+    const Drawn<double> model(config, 4);
+    Recording<double> recorder([](const std::string&) { return true; });
+    logits<double>(model, {}, kTarget, &recorder);
+    const auto of = [&](const char* name) { return recorder.at(concat("decoder/", name)).values; };
+    const auto input = of("embedded"), attention = of("layer_0/self_attention_post_norm/output"),
+               network = of("layer_0/feed_forward_post_norm/output"), output = of("layer_0/output");
+    for (std::size_t i = 0; i < output.size(); ++i)
+      BOOST_CHECK_SMALL(output[i] - (input[i] + attention[i] + network[i]), 1e-14);
+    const auto raw = of("layer_0/self_attention/output");
+    for (std::size_t first = 0; first < raw.size(); first += 6) {
+      const auto row = std::span(raw).subspan(first, 6);
+      double mean = 0, variance = 0;
+      for (const double x : row) mean += x / 6;
+      for (const double x : row) variance += (x - mean) * (x - mean) / 6;
+      for (std::size_t j = 0; j < 6; ++j)
+        BOOST_CHECK_SMALL(attention[first + j] - (row[j] - mean) / std::sqrt(variance + config.norm_epsilon),
+                          1e-12);
+    }
+    BOOST_TEST(model.parameters.contains("decoder/final_norm/gamma"));
+    BOOST_TEST(model.parameters.contains("decoder/layer_0/self_attention_norm/gamma") ==
+               (place == "sandwich"));
   }
-  BOOST_TEST(model.parameters.contains("decoder/final_norm/gamma"));
+}
+
+/// Two heads of which one is far larger than the other: head by head both get the same size, together they keep theirs.
+BOOST_AUTO_TEST_CASE(queries_are_normed_by_head_or_over_all_heads) {
+  for (const std::string over : {"head", "all"}) {
+    DecoderOnlyConfig config = decoder({"", [&](auto& o) {
+                                          o.n_heads = 2;
+                                          o.d_head = 3;
+                                          o.qk_norm = true;
+                                          o.qk_norm_over = over;
+                                        }});
+    config.n_decoder_layers = 1;
+    const Drawn<double> model(config, 4);
+    Recording<double> recorder([](const std::string&) { return true; });
+    logits<double>(model, {}, kTarget, &recorder);
+    const auto query = recorder.at("decoder/layer_0/self_attention/query").values,
+               normed = recorder.at("decoder/layer_0/self_attention/normed_query").values;
+    const std::size_t width = over == "head" ? 3 : 6;
+    BOOST_REQUIRE_EQUAL(normed.size(), query.size());
+    for (std::size_t first = 0; first < query.size(); first += width) {
+      double square = 0;
+      for (std::size_t j = 0; j < width; ++j) square += query[first + j] * query[first + j];
+      const double size = std::sqrt(square / static_cast<double>(width) + config.norm_epsilon);
+      for (std::size_t j = 0; j < width; ++j)
+        BOOST_CHECK_SMALL(normed[first + j] - query[first + j] / size, 1e-12);
+    }
+    BOOST_TEST(
+        std::as_const(model.parameters).view("decoder/layer_0/self_attention/query_norm/gamma").size() ==
+        static_cast<std::int64_t>(width));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(positions_tell_orders_apart) {

@@ -233,6 +233,53 @@ BOOST_AUTO_TEST_CASE(a_column_that_was_int8_keeps_its_integers) {
   }
 }
 
+/// Columns that begin like multiples, or nearly are: none loses more than by rounding it to 127 steps, and those that
+/// were int8 lose nothing.
+BOOST_AUTO_TEST_CASE(no_column_loses_more_than_by_rounding) {
+  const std::int64_t k = 40;
+  struct Column {
+    std::vector<float> first;
+    std::vector<float> later;  ///< over and over
+    bool was_int8;
+    float factor = 1;
+  };
+  const std::vector<Column> columns{{{127, -1}, {1, 0, -1, 0, 0, 2}, true, 0.37f},
+                                    {{126, 0, 127}, {0, -36, 21, 0}, true, 1e-3f},
+                                    {{3, 0, 0, 126, 0}, {-1, 127, -64}, true},
+                                    {{0, 0}, {0, -7}, true, 5e-5f},
+                                    {{1e-40f}, {0.05f, -0.02f}, false},
+                                    {{0, 1e-45f, 1e-42f}, {3, 0.7f}, false},
+                                    {{1e38f}, {0}, false},
+                                    {{}, {2.9e36f, -1e35f}, false},
+                                    {{1}, {0.003f, -0.0025f, 0.0031f}, false},
+                                    {{127, 1.004f}, {5.003f, -30.001f, 2}, false},
+                                    {{-1}, {0.5f, 0.2501f, 0.125f}, false},
+                                    {{}, {0}, false}};
+  const auto n = static_cast<std::int64_t>(columns.size());
+  std::vector<float> b, identity(static_cast<std::size_t>(k * k));
+  for (std::int64_t l = 0; l < k; ++l) {
+    identity[static_cast<std::size_t>(l * k + l)] = 1;
+    for (const Column& column : columns) {
+      const auto at = static_cast<std::size_t>(l), first = column.first.size();
+      b.push_back(column.factor *
+                  (at < first ? column.first[at] : column.later[(at - first) % column.later.size()]));
+    }
+  }
+  const Reduced weight(Matrix<const float>(b.data(), k, n), Precision::int8);
+  const std::vector<float> got = product(Matrix<const float>(identity.data(), k, k), weight.matrix);
+  for (std::int64_t j = 0; j < n; ++j) {
+    const auto at = [&](std::int64_t l) { return static_cast<std::size_t>(l * n + j); };
+    const Integers rounded(k, true, [&](std::int64_t l) { return b[at(l)]; });
+    double worst = 0;
+    for (std::int64_t l = 0; l < k; ++l) {
+      BOOST_TEST(std::isfinite(got[at(l)]), "column " << j);
+      worst = std::max(worst, std::abs(double{got[at(l)]} - b[at(l)]) / std::max(rounded.worth, 1e-45f));
+    }
+    BOOST_TEST(worst <= (columns[static_cast<std::size_t>(j)].was_int8 ? 1e-4 : 0.501),
+               "column " << j << " is off by " << worst);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(other_activations_are_applied_to_the_sums) {
   const Factor a(5, 20, false, 1), b(20, 40, false, 2);
   for (const Precision precision : kReduced) {
