@@ -45,6 +45,15 @@ struct Factor {
   }
 };
 
+/// Row by row, for loops that are not optimized.
+template <class T>
+std::vector<double> dense(Matrix<const T> m) {
+  std::vector<double> numbers;
+  for (std::int64_t i = 0; i < m.rows; ++i)
+    for (std::int64_t j = 0; j < m.cols; ++j) numbers.push_back(double{m(i, j)});
+  return numbers;
+}
+
 /// `multiply`: gemm, or what computes the same. `bfloat16`: of factors that are such numbers.
 template <class T, class Multiply>
 void check_product(std::int64_t m, std::int64_t n, std::int64_t k, bool a_transposed, bool b_transposed,
@@ -59,13 +68,16 @@ void check_product(std::int64_t m, std::int64_t n, std::int64_t k, bool a_transp
   const std::vector<T> before = c.storage;
   const Matrix<const T> old(before.data(), m, n, c.view.row_stride, c.view.col_stride);
   multiply(alpha, Matrix<const T>(a.view), Matrix<const T>(b.view), static_cast<T>(beta), c.view);
+  const std::vector<double> rows = dense<T>(a.view), columns = dense<T>(b.view.t());
   double worst = 0;
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t j = 0; j < n; ++j) {
       double sum = 0, size = 1;
-      for (std::int64_t l = 0; l < k; ++l) {
-        sum += double{a.view(i, l)} * b.view(l, j);
-        size += std::abs(double{a.view(i, l)} * b.view(l, j));
+      const double *x = rows.data() + i * k, *y = columns.data() + j * k;
+      for (const double* const end = x + k; x < end; ++x, ++y) {
+        const double product = *x * *y;
+        sum += product;
+        size += product < 0 ? -product : product;
       }
       const double wanted = alpha * sum + (beta == 0 ? 0 : beta * old(i, j));
       const double error = std::abs(c.view(i, j) - wanted) / size;
