@@ -170,6 +170,7 @@ template <class T, class Rows>
 HWY_INLINE void weighted_values(const HeadContexts<T>& y, const Rows& values) {
   if (y.d == 2 * kLanes<T>) return context_tiles<4, 2>(y, values);
   if (y.d == 4 * kLanes<T>) return context_tiles<2, 4>(y, values);
+  if (y.d == 8 * kLanes<T>) return context_tiles<1, 8>(y, values);
   for (Index h = 0; h < y.heads(); ++h) {  // heads of other widths, vector by vector
     for_vectors<T>(y.d, [&](Index c, auto part) HWY_ATTR {
       const T* const weight[1] = {y.weights.row(h)};
@@ -278,6 +279,8 @@ void attend_cached(const T* q, Matrix<const T> keys, Matrix<const T> values,
     score_rows<2>(q, keys, rows, d_k, shared, scale, w);
   else if (d_k == 4 * kLanes<T>)
     score_rows<4>(q, keys, rows, d_k, shared, scale, w);
+  else if (d_k == 8 * kLanes<T>)
+    score_rows<8>(q, keys, rows, d_k, shared, scale, w);
   else
     score_rows<0>(q, keys, rows, d_k, shared, scale, w);
   for (Index h = 0; h < n_heads; ++h) {
