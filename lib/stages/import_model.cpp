@@ -50,8 +50,8 @@ void ImportCommand::run(const NewModelFile& file) const {
   TensorMap about = origin_map(origin.dump());
   io::add_history(about.attributes, file.command);
   save_model(file.path, *loaded.model, texts_of(loaded), about, {{}, file.scales});
-  logging::note(concat("imported a ", origin.value("kind", ""), " of ", loaded.model->parameters.count(),
-                       " parameters and ", (loaded.model->encoder ? loaded.source : loaded.target).size(),
+  logging::note(concat("imported ", origin.value("kind", ""), ": ", loaded.model->parameters.count(),
+                       " parameters, ", (loaded.model->encoder ? loaded.source : loaded.target).size(),
                        " pieces"));
 }
 
