@@ -527,80 +527,84 @@ BOOST_AUTO_TEST_CASE(windows_and_their_bases_are_of_their_layers) {
   }
 }
 
+/// A decoder of one layer, and all that it computes.
+struct OneLayer {
+  DecoderOnlyConfig config;
+  Drawn<double> model;
+  Recording<double> recorder{[](const std::string&) { return true; }};
+
+  explicit OneLayer(const std::function<void(TransformerOptions&)>& choose)
+      : config(of_one_layer(choose)), model(config, 4) {
+    logits<double>(model, {}, kTarget, &recorder);
+  }
+  std::vector<double> of(const std::string& name) const { return recorder.at("decoder/" + name).values; }
+  bool has(const std::string& name) const { return model.parameters.contains("decoder/" + name); }
+
+ private:
+  static DecoderOnlyConfig of_one_layer(const std::function<void(TransformerOptions&)>& choose) {
+    DecoderOnlyConfig config = decoder({"", choose});
+    config.n_decoder_layers = 1;
+    return config;
+  }
+};
+
 /// In parallel, each sublayer reads what it would read first: the input of the layer.
 BOOST_AUTO_TEST_CASE(sublayers_in_parallel_read_the_same) {
   for (const char* norms : {"two_norms", "one_norm"}) {
-    DecoderOnlyConfig config = decoder({"", [&](auto& o) { o.parallel_residual = norms; }});
-    config.n_decoder_layers = 1;
-    const Drawn<double> model(config, 4);
-    Recording<double> recorder([](const std::string&) { return true; });
-    logits<double>(model, {}, kTarget, &recorder);
-    const auto of = [&](const char* name) { return recorder.at(concat("decoder/", name)).values; };
-    const auto input = of("embedded"), attention = of("layer_0/self_attention/output"),
-               network = of("layer_0/feed_forward/output"), output = of("layer_0/output");
+    const OneLayer run([&](auto& o) { o.parallel_residual = norms; });
+    const auto input = run.of("embedded"), attention = run.of("layer_0/self_attention/output"),
+               network = run.of("layer_0/feed_forward/output"), output = run.of("layer_0/output");
     for (std::size_t i = 0; i < output.size(); ++i)
       BOOST_CHECK_SMALL(output[i] - (input[i] + attention[i] + network[i]), 1e-14);
-    BOOST_TEST(model.parameters.contains("decoder/layer_0/feed_forward_norm/gamma") ==
-               (std::string(norms) == "two_norms"));
+    BOOST_TEST(run.has("layer_0/feed_forward_norm/gamma") == (std::string(norms) == "two_norms"));
   }
 }
 
 /// What is added is normalised, here with gamma = 1 and beta = 0.
 BOOST_AUTO_TEST_CASE(what_is_added_may_be_normalised) {
   for (const std::string place : {"sandwich", "output"}) {
-    DecoderOnlyConfig config = decoder({"", [&](auto& o) { o.norm = place; }});
-    config.n_decoder_layers = 1;
-    const Drawn<double> model(config, 4);
-    Recording<double> recorder([](const std::string&) { return true; });
-    logits<double>(model, {}, kTarget, &recorder);
-    const auto of = [&](const char* name) { return recorder.at(concat("decoder/", name)).values; };
-    const auto input = of("embedded"), attention = of("layer_0/self_attention_post_norm/output"),
-               network = of("layer_0/feed_forward_post_norm/output"), output = of("layer_0/output");
+    const OneLayer run([&](auto& o) { o.norm = place; });
+    const auto input = run.of("embedded"), attention = run.of("layer_0/self_attention_post_norm/output"),
+               network = run.of("layer_0/feed_forward_post_norm/output"), output = run.of("layer_0/output");
     for (std::size_t i = 0; i < output.size(); ++i)
       BOOST_CHECK_SMALL(output[i] - (input[i] + attention[i] + network[i]), 1e-14);
-    const auto raw = of("layer_0/self_attention/output");
+    const auto raw = run.of("layer_0/self_attention/output");
     for (std::size_t first = 0; first < raw.size(); first += 6) {
       const auto row = std::span(raw).subspan(first, 6);
       double mean = 0, variance = 0;
       for (const double x : row) mean += x / 6;
       for (const double x : row) variance += (x - mean) * (x - mean) / 6;
       for (std::size_t j = 0; j < 6; ++j)
-        BOOST_CHECK_SMALL(attention[first + j] - (row[j] - mean) / std::sqrt(variance + config.norm_epsilon),
-                          1e-12);
+        BOOST_CHECK_SMALL(
+            attention[first + j] - (row[j] - mean) / std::sqrt(variance + run.config.norm_epsilon), 1e-12);
     }
-    BOOST_TEST(model.parameters.contains("decoder/final_norm/gamma"));
-    BOOST_TEST(model.parameters.contains("decoder/layer_0/self_attention_norm/gamma") ==
-               (place == "sandwich"));
+    BOOST_TEST(run.has("final_norm/gamma"));
+    BOOST_TEST(run.has("layer_0/self_attention_norm/gamma") == (place == "sandwich"));
   }
 }
 
-/// Two heads of which one is far larger than the other: head by head both get the same size, together they keep theirs.
+/// Queries are divided by the root mean square of a head, or of all heads of the row; gamma is as wide, here 1.
 BOOST_AUTO_TEST_CASE(queries_are_normed_by_head_or_over_all_heads) {
   for (const std::string over : {"head", "all"}) {
-    DecoderOnlyConfig config = decoder({"", [&](auto& o) {
-                                          o.n_heads = 2;
-                                          o.d_head = 3;
-                                          o.qk_norm = true;
-                                          o.qk_norm_over = over;
-                                        }});
-    config.n_decoder_layers = 1;
-    const Drawn<double> model(config, 4);
-    Recording<double> recorder([](const std::string&) { return true; });
-    logits<double>(model, {}, kTarget, &recorder);
-    const auto query = recorder.at("decoder/layer_0/self_attention/query").values,
-               normed = recorder.at("decoder/layer_0/self_attention/normed_query").values;
+    const OneLayer run([&](auto& o) {
+      o.n_heads = 2;
+      o.d_head = 3;
+      o.qk_norm = true;
+      o.qk_norm_over = over;
+    });
+    const auto query = run.of("layer_0/self_attention/query"),
+               normed = run.of("layer_0/self_attention/normed_query");
     const std::size_t width = over == "head" ? 3 : 6;
     BOOST_REQUIRE_EQUAL(normed.size(), query.size());
     for (std::size_t first = 0; first < query.size(); first += width) {
       double square = 0;
       for (std::size_t j = 0; j < width; ++j) square += query[first + j] * query[first + j];
-      const double size = std::sqrt(square / static_cast<double>(width) + config.norm_epsilon);
+      const double size = std::sqrt(square / static_cast<double>(width) + run.config.norm_epsilon);
       for (std::size_t j = 0; j < width; ++j)
         BOOST_CHECK_SMALL(normed[first + j] - query[first + j] / size, 1e-12);
     }
-    BOOST_TEST(
-        std::as_const(model.parameters).view("decoder/layer_0/self_attention/query_norm/gamma").size() ==
-        static_cast<std::int64_t>(width));
+    BOOST_TEST(run.model.parameters.view("decoder/layer_0/self_attention/query_norm/gamma").size() ==
+               static_cast<std::int64_t>(width));
   }
 }
 

@@ -78,6 +78,14 @@ std::vector<float> product(Matrix<const float> a, const PackedMatrix<float>& b,
   return c;
 }
 
+/// What a weight [k, n] is in int8: the product of the identity and it.
+std::vector<float> as_int8(const std::vector<float>& weight, std::int64_t k, std::int64_t n) {
+  std::vector<float> identity(static_cast<std::size_t>(k * k));
+  for (std::int64_t l = 0; l < k; ++l) identity[static_cast<std::size_t>(l * k + l)] = 1;
+  const Reduced reduced(Matrix<const float>(weight.data(), k, n), Precision::int8);
+  return product(Matrix<const float>(identity.data(), k, k), reduced.matrix);
+}
+
 float relu(float x) {
   return x > 0 ? x : 0;
 }
@@ -217,10 +225,7 @@ BOOST_AUTO_TEST_CASE(a_column_that_was_int8_keeps_its_integers) {
   for (std::int64_t l = 0; l < k; ++l)
     for (std::int64_t j = 0; j < n; ++j)
       b[at(l, j)] = static_cast<float>(integers[at(l, j)]) * factors[static_cast<std::size_t>(j)];
-  const Reduced weight(Matrix<const float>(b.data(), k, n), Precision::int8);
-  std::vector<float> identity(static_cast<std::size_t>(k * k));
-  for (std::int64_t l = 0; l < k; ++l) identity[static_cast<std::size_t>(l * k + l)] = 1;
-  const std::vector<float> got = product(Matrix<const float>(identity.data(), k, k), weight.matrix);
+  const std::vector<float> got = as_int8(b, k, n);
   for (std::int64_t j = 0; j < n; ++j) {
     double worst = 0;
     for (std::int64_t l = 0; l < k; ++l)
@@ -256,17 +261,15 @@ BOOST_AUTO_TEST_CASE(no_column_loses_more_than_by_rounding) {
                                     {{-1}, {0.5f, 0.2501f, 0.125f}, false},
                                     {{}, {0}, false}};
   const auto n = static_cast<std::int64_t>(columns.size());
-  std::vector<float> b, identity(static_cast<std::size_t>(k * k));
+  std::vector<float> b;
   for (std::int64_t l = 0; l < k; ++l) {
-    identity[static_cast<std::size_t>(l * k + l)] = 1;
     for (const Column& column : columns) {
       const auto at = static_cast<std::size_t>(l), first = column.first.size();
       b.push_back(column.factor *
                   (at < first ? column.first[at] : column.later[(at - first) % column.later.size()]));
     }
   }
-  const Reduced weight(Matrix<const float>(b.data(), k, n), Precision::int8);
-  const std::vector<float> got = product(Matrix<const float>(identity.data(), k, k), weight.matrix);
+  const std::vector<float> got = as_int8(b, k, n);
   for (std::int64_t j = 0; j < n; ++j) {
     const auto at = [&](std::int64_t l) { return static_cast<std::size_t>(l * n + j); };
     const Integers rounded(k, true, [&](std::int64_t l) { return b[at(l)]; });
