@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
         tool.option("--all-layers", options.all_layers, "keep the output of every layer");
         tool.option("--pool HOW", options.pool,
                     "also write an embedding of each sentence, /sentences: by the model's own pooling, the "
-                    "mean of its states, the first state, or the first after the model's pooler",
+                    "mean of its states, the first or the last, or the first after the model's pooler",
                     cli::one_of(kSentencePools));
         tool.option("--normalize", options.normalise, "scale the sentence embeddings to length 1");
         tool.option("--batch", files.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));

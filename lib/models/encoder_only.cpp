@@ -12,7 +12,8 @@ EncoderOnlyConfig::EncoderOnlyConfig() {
 void EncoderOnlyConfig::classify(std::int64_t classes, const std::string& how) {
   if (!how.empty() && kPoolings(how) == Pooling::none)
     fail<UsageError>(
-        "pooling = none classifies each token, and labels are of sentences: wanted first, mean or attention");
+        "pooling = none classifies each token, and labels are of sentences: wanted first, mean, last or "
+        "attention");
   const EncoderOnlyConfig plain;
   const bool had_head = n_classes > 0 && kPoolings(pooling) != Pooling::none;
   const std::string was = pooling;
@@ -31,7 +32,9 @@ void EncoderOnlyConfig::classify(std::int64_t classes, const std::string& how) {
   logit_scale = plain.logit_scale;
   normalised = plain.normalised;
   dense_width = plain.dense_width;
+  dense_inner_width = plain.dense_inner_width;
   dense_activation = plain.dense_activation;
+  dense_bias = plain.dense_bias;
 }
 
 void EncoderOnlyConfig::check() const {
@@ -45,10 +48,18 @@ void EncoderOnlyConfig::check() const {
   const bool of_sentences = n_classes == 0 && !masked_words;
   if (normalised && !of_sentences)
     fail<UsageError>("normalised requires masked_words = false and no classes");
-  if (of_sentences && kPoolings(pooling) != Pooling::mean && kPoolings(pooling) != Pooling::first)
-    fail<UsageError>("pooling = ", pooling, " requires classes; sentence embeddings are mean or first");
+  if (const Pooling how = kPoolings(pooling);
+      of_sentences && (how == Pooling::attention || how == Pooling::none))
+    fail<UsageError>("pooling = ", pooling, " requires classes; sentence embeddings are mean, first or last");
   if (dense_width > 0 && !of_sentences)
     fail<UsageError>("dense_width requires masked_words = false and no classes");
+  if (dense_inner_width > 0 && dense_width == 0)
+    fail<UsageError>("dense_inner_width is of the layer before that of dense_width, which is 0");
+  if (causal && n_classes == 0 && masked_words)
+    fail<UsageError>(
+        "causal = true hides what follows a masked word: wanted classes, or masked_words = false");
+  if (causal && kPoolings(pooling) == Pooling::first)
+    fail<UsageError>("causal = true: the first state has read the first token alone: wanted pooling = last");
 }
 
 void EncoderOnlyConfig::check_classes() const {
@@ -108,6 +119,7 @@ std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config) {
   stack.n_token_types = config.n_token_types;
   stack.embedding_width = config.embedding_width;
   stack.first_norm = config.first_norm;
+  stack.causal = stack.positions.causal = config.causal;
   stack.positions.d_model = config.table_width();
   declare_stack(p, stack);
   model->encoder = std::make_unique<TransformerEncoder<T>>(stack);
@@ -119,7 +131,9 @@ std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config) {
       model->sentences = {.pooling = kPoolings(config.pooling),
                           .normalised = config.normalised,
                           .dense_width = config.dense_width,
-                          .dense_activation = kActivations(config.dense_activation)};
+                          .dense_inner_width = config.dense_inner_width,
+                          .dense_activation = kActivations(config.dense_activation),
+                          .dense_bias = config.dense_bias};
       model->sentences->declare(p, config.d_model);
       return model;
     }

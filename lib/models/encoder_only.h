@@ -3,10 +3,12 @@
 // the embeddings), or to classify sentences (models/heads.h). Parameters: encoder/embedding/weight [V, d];
 // optionally encoder/token_types/weight [n_token_types, d]; those of the stack; optionally masked_word/bias
 // [V], masked_word/inner and masked_word/norm (WordTransform), encoder/pooler and encoder/pooler_norm
-// (Pooler), sentences/dense (SentenceVectors); those of the classes head, if any. With embedding_width e
-// (ELECTRA) the tables of words, positions and types have e columns, and encoder/embedding_projection
-// {weight [e, d], bias} follows their norm. A model of images (models/image_patches.h) or image features has
-// no words: source_vocab_size is 1 and there is no embedding table.
+// (Pooler), sentences/dense_inner and sentences/dense (SentenceVectors); those of the classes head, if any.
+// With embedding_width e (ELECTRA) the tables of words, positions and types have e columns, and
+// encoder/embedding_projection {weight [e, d], bias} follows their norm. A model of images
+// (models/image_patches.h) or image features has no words: source_vocab_size is 1 and there is no embedding
+// table. A causal encoder reads as a language model does: its last state is the one that has read the whole
+// text (Radford et al. 2018 classify by it).
 #pragma once
 
 #include <memory>
@@ -34,13 +36,16 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
   bool normalised = false;
   std::string problem_type = "single_label";
   std::int64_t dense_width = 0;
+  std::int64_t dense_inner_width = 0;
   std::string dense_activation = "tanh";
+  bool dense_bias = true;
   double classifier_dropout = 0;
   bool pooler_dropout = false;
   std::int64_t embedding_width = 0;
   bool pooler_norm = false;
   bool head_bias = true;
   bool first_norm = true;
+  bool causal = false;
 
   EncoderOnlyConfig();
 
@@ -70,7 +75,10 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
              "meaning of class scores: one class per sentence, several, or numbers", kProblemTypes.words);
     optional("dense_width", self.dense_width, "width of a final layer for sentence embeddings; 0: none",
              between(0, 1'000'000));
-    optional("dense_activation", self.dense_activation, "activation of that layer", kDenseActivations);
+    optional("dense_inner_width", self.dense_inner_width,
+             "width of a further layer before it, with the same activation; 0: none", between(0, 1'000'000));
+    optional("dense_activation", self.dense_activation, "activation of these layers", kDenseActivations);
+    optional("dense_bias", self.dense_bias, "biases in these layers");
     optional("pooler_activation", self.pooler_activation,
              "activation of the pooler; relu: as in DistilBERT, gelu: ELECTRA",
              std::vector<std::string>{"tanh", "relu", "gelu", "gelu_tanh", "silu"});
@@ -83,6 +91,8 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
         "first_norm", self.first_norm,
         "with norm = pre: a norm before the first sublayer; false: it reads the embeddings as they are, as "
         "in ModernBERT");
+    optional("causal", self.causal,
+             "no position sees those after it, as in a language model; not with masked words");
     auto of_training = [&](const char* name, auto& value, const char* help, auto... valid) {
       auto& added = field(name, value, help, valid...);
       added.optional = added.of_training = true;

@@ -27,6 +27,16 @@ Var<T> read_states(Pass<T>& pass, const WordsHead& head, Var<T> states) {
   return head.logit_scale == 1 ? states : scaled(states, static_cast<T>(head.logit_scale));
 }
 
+/// The mean of a sentence's states, or one of them: [rows, d] -> [sentences, d].
+template <class T>
+Var<T> pooled_without_parameters(Pooling how, Var<T> states, const Packing& rows) {
+  if (how == Pooling::mean) return sentence_means(states, rows);
+  std::vector<RowOf> chosen;
+  for (std::int64_t s = 0; s < rows.sentences(); ++s)
+    chosen.push_back({0, rows.offset(s) + (how == Pooling::last ? rows.length(s) - 1 : 0)});
+  return select_rows<T>({states}, chosen);
+}
+
 }  // namespace
 
 template <class T>
@@ -56,13 +66,6 @@ Var<T> Pooler::operator()(Pass<T>& pass, Var<T> v) const {
   const Var<T> b = bias ? encoder.parameter("pooler/bias") : Var<T>();
   v = linear(v, encoder.parameter("pooler/weight"), b, activation);
   return norm ? normalise(encoder / "pooler_norm", v, *norm) : v;
-}
-
-template <class T>
-Var<T> first_states(Var<T> states, const Packing& rows) {
-  std::vector<RowOf> firsts;
-  for (std::int64_t s = 0; s < rows.sentences(); ++s) firsts.push_back({0, rows.offset(s)});
-  return select_rows<T>({states}, firsts);
 }
 
 template <class T>
@@ -96,19 +99,25 @@ CrossEntropySums WordsHead::consistent_loss(Pass<T>& pass, Var<T> states,
 
 template <class T>
 void SentenceVectors::declare(ParameterSet<T>& parameters, std::int64_t d) const {
-  if (dense_width == 0) return;
-  parameters.add("sentences/dense/weight", {d, dense_width}, Init::xavier(d, dense_width));
-  parameters.add("sentences/dense/bias", {dense_width}, Init::zeros());
+  const auto dense = [&](const std::string& scope, std::int64_t rows, std::int64_t cols) {
+    parameters.add(scope + "/weight", {rows, cols}, Init::xavier(rows, cols));
+    if (dense_bias) parameters.add(scope + "/bias", {cols}, Init::zeros());
+  };
+  if (dense_inner_width > 0) dense("sentences/dense_inner", d, dense_inner_width);
+  if (dense_width > 0) dense("sentences/dense", dense_inner_width > 0 ? dense_inner_width : d, dense_width);
 }
 
 template <class T>
 std::vector<T> SentenceVectors::of(Pass<T>& pass, Var<T> states, const Packing& rows) const {
-  Var<T> v = pooling == Pooling::first ? first_states(states, rows) : sentence_means(states, rows);
+  Var<T> v = pooled_without_parameters(pooling, states, rows);
   if (pooler) v = (*pooler)(pass, v);
-  if (dense_width > 0) {
-    const Scope<T> dense = Scope<T>(pass) / "sentences" / "dense";
-    v = linear(v, dense.parameter("weight"), dense.parameter("bias"), dense_activation);
-  }
+  const auto dense = [&](const char* name) {
+    const Scope<T> scope = Scope<T>(pass) / "sentences" / name;
+    v = linear(v, scope.parameter("weight"), dense_bias ? scope.parameter("bias") : Var<T>(),
+               dense_activation);
+  };
+  if (dense_inner_width > 0) dense("dense_inner");
+  if (dense_width > 0) dense("dense");
   std::vector<T> values;
   for (std::int64_t s = 0; s < v.rows(); ++s) {
     const auto row = row_span(v.value(), s);
@@ -129,8 +138,7 @@ void ClassesHead::declare(ParameterSet<T>& parameters, std::int64_t d, std::int6
 
 template <class T>
 Var<T> ClassesHead::pooled(Pass<T>& pass, Var<T> states, const Packing& rows) const {
-  if (pooling == Pooling::first) return first_states(states, rows);
-  if (pooling == Pooling::mean) return sentence_means(states, rows);
+  if (pooling != Pooling::attention) return pooled_without_parameters(pooling, states, rows);
   std::vector<std::int64_t> sentences(static_cast<std::size_t>(rows.sentences()));
   std::iota(sentences.begin(), sentences.end(), 0);
   const StepKeys keys{sentences, &rows};
@@ -159,7 +167,6 @@ Var<T> ClassesHead::logits(Pass<T>& pass, Var<T> states, const Packing& rows) co
   template void SentenceVectors::declare(ParameterSet<T>&, std::int64_t) const;                         \
   template std::vector<T> SentenceVectors::of(Pass<T>&, Var<T>, const Packing&) const;                  \
   template Var<T> Pooler::operator()(Pass<T>&, Var<T>) const;                                           \
-  template Var<T> first_states(Var<T>, const Packing&);                                                 \
   template void ClassesHead::declare(ParameterSet<T>&, std::int64_t, std::int64_t) const;               \
   template Var<T> ClassesHead::logits(Pass<T>&, Var<T>, const Packing&) const;
 HEED_INSTANTIATE_HEADS(float)

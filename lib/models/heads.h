@@ -58,8 +58,8 @@ struct WordsHead {
 };
 
 /// How the states of a sentence become one vector; none: each state is classified.
-enum class Pooling { first, mean, attention, none };
-inline const Choice<Pooling> kPoolings{"pooling", {"first", "mean", "attention", "none"}};
+enum class Pooling { first, mean, last, attention, none };
+inline const Choice<Pooling> kPoolings{"pooling", {"first", "mean", "last", "attention", "none"}};
 
 /// The meaning of class scores: softmax over all classes; sigmoid for each class; numbers.
 enum class ProblemType { single_label, multi_label, regression };
@@ -110,15 +110,17 @@ struct ClassesHead {
   Var<T> pooled(Pass<T>& pass, Var<T> states, const Packing& rows) const;
 };
 
-/// Maps the states of a sentence to one vector, without gradients: pooling, optionally the pooler or a layer
-/// f(v W + b), sentence-transformers' Dense, with the parameters sentences/dense/{weight [d, dense_width],
-/// bias}.
+/// Maps the states of a sentence to one vector, without gradients: pooling, optionally the pooler, or one or two
+/// layers f(v W + b), sentence-transformers' Dense, with the parameters sentences/dense_inner/{weight
+/// [d, dense_inner_width], bias} and sentences/dense/{weight [d or dense_inner_width, dense_width], bias}.
 struct SentenceVectors {
-  Pooling pooling = Pooling::mean;  ///< mean or first
+  Pooling pooling = Pooling::mean;  ///< mean, first or last
   bool normalised = false;          ///< to length 1
   std::optional<Pooler> pooler{};
-  std::int64_t dense_width = 0;  ///< 0: no such layer
+  std::int64_t dense_width = 0;        ///< 0: no such layers
+  std::int64_t dense_inner_width = 0;  ///< 0: one
   Activation dense_activation = Activation::tanh;
+  bool dense_bias = true;
 
   template <class T>
   void declare(ParameterSet<T>& parameters, std::int64_t d) const;
@@ -128,9 +130,5 @@ struct SentenceVectors {
   template <class T>
   std::vector<T> of(Pass<T>& pass, Var<T> states, const Packing& rows) const;
 };
-
-/// The first state of each sentence [sentences, d].
-template <class T>
-Var<T> first_states(Var<T> states, const Packing& rows);
 
 }  // namespace heed

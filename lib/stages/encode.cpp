@@ -171,15 +171,17 @@ std::vector<std::string> output_names(std::int64_t layers) {
 
 /// The pooling selected by --pool. Throws UsageError if the model does not support it.
 SentenceVectors sentence_vectors(const Model<float>& model, const EncodeOptions& options) {
-  enum class How { model, mean, first, pooler };
+  enum class How { model, mean, first, last, pooler };
   const How how = chosen<How>("--pool", kSentencePools, options.pool);
-  SentenceVectors vectors{how == How::mean ? Pooling::mean : Pooling::first, options.normalise};
+  SentenceVectors vectors{.normalised = options.normalise};
+  if (how != How::model) vectors.pooling = how == How::pooler ? Pooling::first : kPoolings(options.pool);
   if (how == How::pooler) vectors.pooler = model.pooler;
   if (how == How::pooler && !model.parameters.contains("encoder/pooler/weight"))
     fail<UsageError>("--pool pooler: the model has no encoder/pooler");
   if (how != How::model) return vectors;
   if (!model.sentences)
-    fail<UsageError>("--pool model: the model was not made for sentence embeddings: wanted mean or first");
+    fail<UsageError>(
+        "--pool model: the model was not made for sentence embeddings: wanted mean, first or last");
   vectors = *model.sentences;
   vectors.normalised = vectors.normalised || options.normalise;
   return vectors;

@@ -24,7 +24,7 @@ struct EncodeOptions {
   std::string precision = kPrecisions.front();
 };
 /// model: the model's own pooling; pooler: f(first state W + b) by encoder/pooler.
-inline const std::vector<std::string> kSentencePools{"model", "mean", "first", "pooler"};
+inline const std::vector<std::string> kSentencePools{"model", "mean", "first", "last", "pooler"};
 
 /// Adds /encoder: states f32 (sentence, layer, position, dim), mask, length. Reads /embeddings or, if
 /// options.first > 0, the last layer of the /encoder group left by an earlier run. With options.pool also

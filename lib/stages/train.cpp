@@ -222,6 +222,8 @@ void configure(const IsGiven& given, TrainCommand& o) {
     }
     Config trial = model;  // before any text is read, when the sizes that it decides are unknown
     for (const char* size : {"source_vocab_size", "target_vocab_size"}) set_size(fields_of(trial), size, 1);
+    if constexpr (requires { trial.causal; })  // which goes with classes, not with masked words
+      if (trial.causal && !o.job.training.labels.empty()) trial.n_classes = 2;
     check_config(trial);
     o.job.make_model = [model](const DataSizes& sizes) mutable {
       const std::vector<Field> fields = fields_of(model);

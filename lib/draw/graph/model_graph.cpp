@@ -107,7 +107,8 @@ class Stack {
       const std::string shape = model_.shape(scope + "/recurrence/forget/weight");
       sublayer("recurrence", Kind::linear, {"candidate, forget gate:", shape, "ReLU of the cell"});
     } else {
-      attention(scope + "/self_attention", side_ == "decoder" ? "masked self-attention" : "self-attention");
+      const bool causal = side_ == "decoder" || model_.flag("causal", false);
+      attention(scope + "/self_attention", causal ? "masked self-attention" : "self-attention");
     }
     std::optional<std::size_t> cross;
     if (model_.has(scope + "/cross_attention/query/weight"))
@@ -164,10 +165,14 @@ class Stack {
   void sentence_embedding() {
     pooled_state();
     std::string width = model_.text("d_model");
-    if (const std::string dense = "sentences/dense/weight"; model_.has(dense)) {
-      const std::string activation = model_.text("dense_activation");
-      put("linear to the embedding", Kind::linear,
-          {concat(model_.shape(dense), activation.empty() || activation == "none" ? "" : ", " + activation)});
+    for (const auto& [dense, title] : {std::pair("sentences/dense_inner/weight", "linear"),
+                                       {"sentences/dense/weight", "linear to the embedding"}}) {
+      if (!model_.has(dense)) continue;
+      const std::string activation = model_.text("dense_activation");  // stated where it is not tanh
+      put(title, Kind::linear,
+          {concat(model_.shape(dense), activation.empty()     ? ", tanh"
+                                       : activation == "none" ? ""
+                                                              : ", " + activation)});
       width = std::to_string(model_.size(dense, 1));
     }
     if (model_.flag("normalised", false)) put("scaled to length 1", Kind::other);
@@ -223,8 +228,9 @@ class Stack {
   }
 
   void pooled_state() {
-    put(model_.text("pooling") == "first" ? "state at the first position" : "mean over the positions",
-        Kind::other, {concat("[", model_.text("d_model"), "]")});
+    const std::string how = model_.text("pooling");
+    put(how == "mean" ? "mean over the positions" : concat("state at the ", how, " position"), Kind::other,
+        {concat("[", model_.text("d_model"), "]")});
   }
 
   /// x + sublayer(norm(x)), norm(x + sublayer(x)), x + norm(sublayer(norm(x))), x + norm(sublayer(x)), or the same

@@ -162,6 +162,102 @@ BOOST_AUTO_TEST_CASE(gradients_of_what_modernbert_adds) {
   }
 }
 
+/// The states of `words` as one sentence.
+std::vector<double> states_of(const Model<double>& model, const std::vector<std::int32_t>& words) {
+  Tape<double> tape;
+  Pass<double> pass(tape, model.parameters);
+  const Matrix<const double> states = model.encode(pass, tokens({words})).states.value();
+  return {states.data, states.data + states.size()};
+}
+
+/// As a language model reads: what follows changes nothing, and the last state has seen all.
+BOOST_AUTO_TEST_CASE(causal_encoders_read_the_past_alone) {
+  for (const std::string positions : {"learned", "rotary", "alibi", "relative_buckets"}) {
+    EncoderOnlyConfig config = small("last");
+    config.causal = true;
+    config.activation = "gelu";
+    config.positions = positions;
+    if (positions == "rotary") config.d_head = 4;
+    Drawn<double> model(config, 9);
+    const std::vector<double> states = states_of(model, {4, 9, 6, 3, 8, 5, 7, 10}),
+                              other = states_of(model, {4, 9, 6, 3, 2, 5, 7, 10});
+    for (std::int64_t i = 0; i < 8; ++i) {
+      const auto row = static_cast<std::size_t>(i) * 6;
+      BOOST_TEST(
+          (difference(std::span(states).subspan(row, 6), std::span(other).subspan(row, 6)) > 0) == (i >= 4),
+          positions << " " << i);
+    }
+    const std::vector<std::int32_t> labels{2, 0, 1};
+    check_gradients(model, "key/bias", [&](Pass<double>& pass) {
+      return model.class_loss(pass, model.encode(pass, kSource), labels, 0.1, 0.5).loss * 0.5;
+    });
+  }
+  for (const std::string pooling : {"", "first"}) {
+    EncoderOnlyConfig odd = small(pooling);
+    odd.causal = true;
+    BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError, [](const Error& e) {
+      return std::string(e.what()).find("causal = true") != std::string::npos;
+    });
+  }
+}
+
+/// y = f(x W + b), one element after the other.
+std::vector<double> naive_linear(const std::vector<double>& x, Matrix<const double> w, const double* b,
+                                 double (*f)(double)) {
+  std::vector<double> y;
+  for (std::int64_t j = 0; j < w.cols; ++j) {
+    double sum = b ? b[j] : 0;
+    for (std::int64_t i = 0; i < w.rows; ++i) sum += x[static_cast<std::size_t>(i)] * w(i, j);
+    y.push_back(f(sum));
+  }
+  return y;
+}
+
+/// Of one sentence, by each pooling, without layers above it, with one and with two.
+BOOST_AUTO_TEST_CASE(vectors_of_sentences_are_pooled_states_through_dense_layers) {
+  const std::vector<std::int32_t> words{4, 9, 6, 3, 8};
+  for (const std::string pooling : {"first", "mean", "last"}) {
+    for (const int layers : {0, 1, 2}) {
+      for (const bool bias : {true, false}) {
+        EncoderOnlyConfig config = small();
+        config.masked_words = false;
+        config.pooling = pooling;
+        config.dense_width = layers > 0 ? 3 : 0;
+        config.dense_inner_width = layers > 1 ? 7 : 0;
+        config.dense_bias = bias;
+        config.normalised = bias;
+        const Drawn<double> model(config, 5);
+        const std::vector<double> states = states_of(model, words);
+        std::vector<double> v(6);
+        for (std::size_t j = 0; j < 6; ++j)
+          for (std::size_t i = 0; i < 5; ++i)
+            v[j] += pooling == "mean"    ? states[i * 6 + j] / 5
+                    : pooling == "first" ? (i == 0 ? states[i * 6 + j] : 0)
+                                         : (i == 4 ? states[i * 6 + j] : 0);
+        const auto dense = [&](const std::string& scope) {
+          const double* b = bias ? model.parameters.view(scope + "/bias").data : nullptr;
+          v = naive_linear(v, model.parameters.view(scope + "/weight"), b, std::tanh);
+        };
+        if (layers > 1) dense("sentences/dense_inner");
+        if (layers > 0) dense("sentences/dense");
+        BOOST_TEST(model.parameters.contains("sentences/dense/bias") == (bias && layers > 0));
+        double length = 0;
+        for (const double x : v) length += x * x;
+        if (bias)
+          for (double& x : v) x /= std::sqrt(length);
+        Tape<double> tape;
+        Pass<double> pass(tape, model.parameters);
+        const PackedTokens both = tokens({words, {5, 7}});
+        const Encoded<double> encoded = model.encode(pass, both);
+        std::vector<double> got = model.sentences->of(pass, encoded.states, *encoded.rows);
+        BOOST_REQUIRE_EQUAL(got.size(), 2 * v.size());
+        got.resize(v.size());
+        BOOST_CHECK_LE(difference(got, v), 1e-12);
+      }
+    }
+  }
+}
+
 /// Without a causal mask a window is as wide to either side.
 BOOST_AUTO_TEST_CASE(a_window_has_two_sides) {
   EncoderOnlyConfig config = small();
@@ -238,8 +334,9 @@ BOOST_AUTO_TEST_CASE(types_of_tokens) {
 }
 
 BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {
-  for (const std::string& pooling :
-       {std::string(), kPoolings.words[0], kPoolings.words[1], kPoolings.words[2], kPoolings.words[3]}) {
+  std::vector<std::string> heads = kPoolings.words;
+  heads.emplace_back();  // masked words
+  for (const std::string& pooling : heads) {
     const auto model = build<double>(small(pooling));
     model->parameters.initialize(3);
     std::vector<double> alone;
@@ -302,10 +399,14 @@ BOOST_AUTO_TEST_CASE(config_travels_as_json_and_is_checked) {
   BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError, [](const Error& e) {
     return std::string(e.what()).find("first_norm = false") != std::string::npos;
   });
-  odd = small("last");
+  odd = small("max");
   BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError, [](const Error& e) {
-    return std::string(e.what()).find("first, mean, attention or none") != std::string::npos;
+    return std::string(e.what()).find("first, mean, last, attention or none") != std::string::npos;
   });
+  odd = small();
+  odd.masked_words = false;
+  odd.dense_inner_width = 4;  // and no layer after it
+  BOOST_CHECK_THROW(build<float>(odd), UsageError);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
