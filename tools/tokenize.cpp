@@ -27,11 +27,14 @@ int main(int argc, char** argv) {
         tool.option("--language CODE", command.language,
                     "language of the text (eng_Latn, en_XX, en), for models of many languages such as "
                     "NLLB-200, mBART and M2M-100; the default is that of the model's folder");
+        tool.option("--prompt TEXT", command.prompt,
+                    "put TEXT before each sentence, as models of sentence embeddings expect (train --import "
+                    "shows their prompts); \\n is a line feed");
         tool.option("--first-sentence N", command.first_sentence,
                     "the input is part of a text and follows N of its lines: sentences, and lines in "
                     "messages, are numbered from there",
                     heed::between(0, heed::io::kMostSentences));
-        tool.place({"vocab", "pair", "language", "first-sentence"});
+        tool.place({"vocab", "pair", "language", "prompt", "first-sentence"});
         tool.option("--batch N", command.batch, "sentences per frame", heed::up_to(1'000'000));
         tool.option("--flush", command.flush,
                     "send the lines that have arrived instead of waiting for --batch sentences: for a "
@@ -96,6 +99,9 @@ int main(int argc, char** argv) {
             "tokenize -m nllb/ --language deu_Latn < a.de | embed -m nllb/ | encode -m nllb/ | decode -m "
             "nllb/ "
             "--language fra_Latn");
+        tool.example(
+            "tokenize -m embeddinggemma/ --prompt 'task: search result | query: ' < a.txt | embed -m "
+            "embeddinggemma/ | encode -m embeddinggemma/ --pool model -o vectors.h5");
         tool.example("tokenize --pairs a.en a.fr --vocab vocabulary.h5 -o pairs.h5");
         tool.example("tail -n +129 a.en | tokenize -m model.h5 --first-sentence 128 -o part.h5");
         tool.on_run([&] {

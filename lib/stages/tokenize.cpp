@@ -1,6 +1,7 @@
 #include "stages/tokenize.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <type_traits>
 #include <unordered_map>
@@ -83,11 +84,34 @@ std::vector<text::CountedPiece> read_word_lists(const std::vector<std::string>& 
   return all;
 }
 
+/// The text of --prompt, which is written as in JSON, except that quotes and line ends may also be plain. Throws
+/// UsageError.
+std::string unescaped(const std::string& prompt) {
+  std::string json = "\"";
+  for (std::size_t i = 0; i < prompt.size(); ++i) {
+    const bool is_control = static_cast<unsigned char>(prompt[i]) < 0x20;
+    if (prompt[i] == '"' || is_control) {
+      const std::string quoted = nlohmann::json(std::string(1, prompt[i])).dump();
+      json.append(quoted, 1, quoted.size() - 2);
+      continue;
+    }
+    json += prompt[i];
+    if (prompt[i] == '\\' && i + 1 < prompt.size()) json += prompt[++i];
+  }
+  try {
+    return nlohmann::json::parse(json + '"').get<std::string>();
+  } catch (const nlohmann::json::exception&) {
+    fail<UsageError>(
+        "--prompt: wanted UTF-8, and after a backslash what JSON has there, such as n for a line feed: \"",
+        escaped(prompt), '"');
+  }
+}
+
 /// Lines to sentences of limited length, with counts for messages.
 class SentenceMaker {
  public:
   SentenceMaker(const Tokenizer& tokenizer, const TokenizeCommand& command)
-      : tokenizer_(tokenizer), command_(command), unknown_(tokenizer) {}
+      : tokenizer_(tokenizer), command_(command), unknown_(tokenizer), prompt_(unescaped(command.prompt)) {}
 
   /// Two lines as one sentence.
   Sentence encode(const LineReader& reader, const std::string& line, const std::string& other) {
@@ -102,8 +126,9 @@ class SentenceMaker {
   }
 
   Sentence encode(const LineReader& reader, const std::string& line) {
-    Sentence sentence{line, at(reader, [&] { return tokenizer_.sentence(line); })};
-    unknown_.add(line, sentence.ids);
+    const std::string whole = prompt_ + line;
+    Sentence sentence{line, at(reader, [&] { return tokenizer_.sentence(whole); })};
+    unknown_.add(line, prompt_.empty() ? sentence.ids : tokenizer_.sentence(line));
     pieces_ += static_cast<std::int64_t>(sentence.ids.size());
     limit(reader, sentence.ids);
     return sentence;
@@ -138,6 +163,7 @@ class SentenceMaker {
   const Tokenizer& tokenizer_;
   const TokenizeCommand& command_;
   text::UnknownPieces unknown_;
+  const std::string prompt_;
   std::int64_t pieces_ = 0, cut_ = 0;
 };
 
@@ -191,6 +217,11 @@ void TokenizeCommand::run() const {
     fail<UsageError>(
         "--special-tokens applies to text split by an imported vocabulary: it excludes --train, "
         "--import-vocab, --bpe-codes, --export-spm and --detokenize");
+  if (!prompt.empty() && (makes_vocabulary || !codes.empty() || export_spm || detokenize || pieces ||
+                          !pair.empty() || !pairs.empty()))
+    fail<UsageError>(
+        "--prompt stands before each sentence of /tokens: it excludes --train, --import-vocab, --bpe-codes, "
+        "--export-spm, --detokenize, --pieces, --pair and --pairs");
   if (!language.empty() && (makes_vocabulary || !codes.empty() || export_spm || detokenize || !pairs.empty()))
     fail<UsageError>(
         "--language gives sentences the code of their language: it excludes --train, --import-vocab, "

@@ -20,6 +20,7 @@ struct TokenizeCommand {
   std::string vocabulary;   ///< a vocabulary file; takes precedence over `model`
   std::string pair;         ///< a text whose lines are the second segment of each sentence; empty: none
   std::string side;         ///< source or target; empty: as stated by the input, otherwise source
+  std::string prompt;       ///< before each sentence, written as in JSON
   std::string language;     ///< of the text, for a vocabulary of many languages; empty: its default
   std::string codes;        ///< subword-nmt codes
   bool export_spm = false;  ///< write the vocabulary as a model of SentencePiece

@@ -35,6 +35,10 @@ auto about_file(const std::string& path, const Make& make) {
 
 /// Whether the value is a valid id of a piece.
 bool is_id(const nlohmann::json& value);
+/// Whether a token has an id just after `rows`: no farther than the number of all added tokens.
+inline bool is_beyond(std::int64_t id, std::int64_t rows, std::size_t added) {
+  return id >= rows && id - rows < static_cast<std::int64_t>(added);
+}
 
 /// An object of the JSON, of which each field must be asked for: finish() names those that were not.
 class Object {

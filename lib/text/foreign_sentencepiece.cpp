@@ -152,7 +152,7 @@ constexpr NumberedClass kNumberedClasses[] = {
 };
 
 /// T5's, Llama's or Gemma's, by its config or, without one, by its first pieces.
-ForeignTokenizer from_numbered_model(const fs::path& path) {
+ForeignTokenizer from_numbered_model(const fs::path& path, std::int64_t rows) {
   const TokenizerConfig config(path.parent_path());
   const std::string name = escaped(path.string());
   std::string model = read_foreign_file(path.string());
@@ -185,7 +185,13 @@ ForeignTokenizer from_numbered_model(const fs::path& path) {
       pieces_of(*processor, name, static_cast<std::size_t>(n_sentinels) + config.added().size());
   const auto end = static_cast<std::int32_t>(processor->GetPieceSize() + n_sentinels);
   for (std::int32_t i = 0; i < n_sentinels; ++i) pieces.add(end - 1 - i, concat("<extra_id_", i, '>'));
-  for (const auto& [piece, id] : config.added()) pieces.add(id, piece);
+  std::map<std::int32_t, std::string> beyond;  // two files may list the same
+  for (const auto& [piece, id] : config.added()) {
+    if (id < end || !is_beyond(id, rows, config.added().size()))
+      pieces.add(id, without_line_ends(piece));
+    else if (!beyond.emplace(id, piece).second && beyond[id] != piece)
+      fail(config.name(), ": ", escaped(beyond[id]), " and ", escaped(piece), " both have the id ", id);
+  }
 
   SpecialIds special = kNoSpecialIds;
   special.unk = processor->unk_id();
@@ -197,8 +203,11 @@ ForeignTokenizer from_numbered_model(const fs::path& path) {
   ForeignSentencePieceOptions options;
   if (numbered.bos && config.flag("add_bos_token", true)) options.frame.before = {special.bos};
   if (is_t5 || config.flag("add_eos_token", false)) options.frame.after = {special.eos};
-  return sentencepiece_tokenizer(std::move(pieces).vocabulary(special), std::move(model), std::move(options),
-                                 config.files({path.string()}), processor);
+  ForeignTokenizer tokenizer =
+      sentencepiece_tokenizer(std::move(pieces).vocabulary(special), std::move(model), std::move(options),
+                              config.files({path.string()}), processor);
+  for (const auto& [id, piece] : beyond) tokenizer.left_out.push_back(piece);
+  return tokenizer;
 }
 
 PieceList read_vocabulary(const std::string& path, std::size_t more) {
@@ -295,17 +304,18 @@ bool has_sentencepiece_model(const std::string& path) {
          (has(kFairseqModel) && !prefers_tokenizer_json(path));
 }
 
-ForeignTokenizer read_sentencepiece_tokenizer(const std::string& path, const std::string& side) {
+ForeignTokenizer read_sentencepiece_tokenizer(const std::string& path, const std::string& side,
+                                              std::int64_t rows) {
   std::error_code ignored;
   const fs::path at(path);
   if (fs::is_directory(at, ignored)) {
     for (const char* name : {kT5Model, kLlamaModel})
-      if (fs::is_regular_file(at / name, ignored)) return from_numbered_model(at / name);
+      if (fs::is_regular_file(at / name, ignored)) return from_numbered_model(at / name, rows);
     if (fs::is_regular_file(at / kFairseqModel, ignored))
       return read_fairseq_tokenizer((at / kFairseqModel).string());
     return from_marian_folder(at, side);
   }
-  if (at.filename() == kT5Model || at.filename() == kLlamaModel) return from_numbered_model(at);
+  if (at.filename() == kT5Model || at.filename() == kLlamaModel) return from_numbered_model(at, rows);
   if (at.filename() == kFairseqModel) return read_fairseq_tokenizer(path);
   return from_model(path);
 }

@@ -58,8 +58,10 @@ bool is_sentencepiece_model(const std::string& path);
 /// Whether a folder has such models under the names above, or `path` is one of them.
 bool has_sentencepiece_model(const std::string& path);
 
-/// The tokenizer of a folder, for "source" or "target", or of a single model. Throws Error naming the file.
-ForeignTokenizer read_sentencepiece_tokenizer(const std::string& path, const std::string& side);
+/// The tokenizer of a folder, for "source" or "target", or of a single model; `rows` as in read_foreign_tokenizer.
+/// Throws Error naming the file.
+ForeignTokenizer read_sentencepiece_tokenizer(const std::string& path, const std::string& side,
+                                              std::int64_t rows);
 
 /// Marian's tokenizer: `model` splits text, `vocabulary` assigns ids: JSON, YAML, or `model` again. Without a
 /// model (an empty path) text is pieces separated by spaces.

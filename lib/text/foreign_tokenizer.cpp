@@ -141,15 +141,15 @@ bool is_foreign_tokenizer(const std::string& path) {
   return first == '{' || is_word_piece_list(path);
 }
 
-ForeignTokenizer read_foreign_tokenizer(const std::string& path, const std::string& side) {
-  if (has_sentencepiece_model(path)) return read_sentencepiece_tokenizer(path, side);
+ForeignTokenizer read_foreign_tokenizer(const std::string& path, const std::string& side, std::int64_t rows) {
+  if (has_sentencepiece_model(path)) return read_sentencepiece_tokenizer(path, side, rows);
   const bool is_folder = fs::is_directory(path);
   if (!is_folder && is_word_piece_list(path)) return from_word_pieces(path);
   if (const fs::path file = file_of(path, kJsonFile); !file.empty()) {
-    const Json json = read_foreign_json(file.string());
+    Json json = read_foreign_json(file.string());
     // vocab.json may have a piece "model", but then with an id.
     if (is_folder || (json.contains("model") && json["model"].is_object()))
-      return read_tokenizer_json(json, file.string());
+      return read_tokenizer_json(std::move(json), file.string(), rows);
   }
   const fs::path vocabulary = file_of(path, kVocabularyFile);
   if (const fs::path list = fs::path(path) / kWordPieceFile;

@@ -33,14 +33,17 @@ struct ForeignTokenizer {
   SchemePtr scheme;
   std::vector<std::string> files{};       ///< the files it was read from
   std::vector<std::int32_t> languages{};  ///< see Tokenizer::languages()
+  std::vector<std::string> left_out{};    ///< added tokens that no model of so many rows has
 };
 
 /// Whether `path` is a folder with one of the above, or one of the files itself, by its content.
 bool is_foreign_tokenizer(const std::string& path);
 
-/// The tokenizer of `side`, "source" or "target", if a folder has two. Throws Error naming the file and what
-/// is not supported.
-ForeignTokenizer read_foreign_tokenizer(const std::string& path, const std::string& side = "source");
+/// The tokenizer of `side`, "source" or "target", if a folder has two. `rows` of the model it belongs to: special
+/// tokens with ids just after them that were added to the pieces, such as that of images which the tokenizer of Gemma
+/// 3's models of text has, are left out; of a SentencePiece model all that were added. Throws Error naming the file and what is not supported.
+ForeignTokenizer read_foreign_tokenizer(const std::string& path, const std::string& side = "source",
+                                        std::int64_t rows = INT32_MAX);
 
 /// The tokenizer as tokenizer.json; empty unless the type is byte_bpe, character_bpe, wordpiece or word_unigram.
 /// Pieces that arise only from their name become its added, special tokens.

@@ -128,10 +128,31 @@ std::vector<std::int32_t> languages_of(const Json& json) {
   return ids;
 }
 
+/// Takes special added tokens with the ids from `rows` on out of the list, and returns them.
+std::vector<std::string> taken_out(Json& json, std::int64_t rows) {
+  std::vector<std::string> names;
+  const auto list = json.find("added_tokens");
+  if (rows == INT32_MAX || list == json.end() || !list->is_array()) return names;
+  Json kept = Json::array();
+  for (Json& token : *list) {
+    const bool is_special = token.is_object() && token.value("special", Json()) == true;
+    const Json id = is_special ? token.value("id", Json()) : Json(),
+               content = is_special ? token.value("content", Json()) : Json();
+    if (is_id(id) && content.is_string() && is_beyond(id.get<std::int64_t>(), rows, list->size()))
+      names.push_back(content.get<std::string>());
+    else
+      kept.push_back(std::move(token));
+  }
+  *list = std::move(kept);
+  return names;
+}
+
 }  // namespace
 
-ForeignTokenizer read_tokenizer_json(const Json& json, const std::string& path) {
+ForeignTokenizer read_tokenizer_json(Json json, const std::string& path, std::int64_t rows) {
+  std::vector<std::string> left_out = taken_out(json, rows);
   ForeignTokenizer tokenizer = about_file(path, [&] { return tokenizer_from_json(json, escaped(path)); });
+  tokenizer.left_out = std::move(left_out);
   tokenizer.files = {path};
   tokenizer.languages = languages_of(json);
   return tokenizer;

@@ -10,6 +10,6 @@
 namespace heed::text {
 
 /// `json`: the content of the file `path`. Throws Error naming the file and what is not supported.
-ForeignTokenizer read_tokenizer_json(const nlohmann::json& json, const std::string& path);
+ForeignTokenizer read_tokenizer_json(nlohmann::json json, const std::string& path, std::int64_t rows);
 
 }  // namespace heed::text
