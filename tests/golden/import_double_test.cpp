@@ -150,6 +150,7 @@ const std::vector<Wrong> kWrong{
     {"epsilon times 10", "gemma", larger_epsilon},
     {"epsilon times 10", "gemma3", larger_epsilon},
     {"epsilon times 10", "olmo2", larger_epsilon},
+    {"epsilon times 10", "qwen3-sentence", larger_epsilon},
     {"epsilon times 10", "marian", larger_epsilon},
     {"epsilon times 10", "t5", larger_epsilon},
     {"epsilon times 10", "vit-no-bias", larger_epsilon},
@@ -168,6 +169,9 @@ const std::vector<Wrong> kWrong{
     {"factor of YaRN's cosines in float32", "llama-yarn",
      [](nlohmann::json& c) { rounded(c["rope_attention_factor"]); }},
     {"another base of rotary positions", "qwen3", [](nlohmann::json& c) { c["rope_base"] = 1'000'001.0; }},
+    {"the mean of the states", "qwen3-sentence", [](nlohmann::json& c) { c["pooling"] = "mean"; }},
+    {"another base in layers with the window", "gemma3-sentence",
+     [](nlohmann::json& c) { c["rope_local_base"] = 100.0001; }},
     {"another base in layers with the window", "gemma3",
      [](nlohmann::json& c) { c["rope_local_base"] = 100.0001; }},
 };

@@ -221,7 +221,7 @@ Mappings mappings_of(const EncoderOnlyConfig& config, const Kind& kind, const En
     map.copy(words.weight, table);
     if (words.bias_copy) map.copy(words.bias_copy, words.bias);
   }
-  if (!heads.dense.empty()) map.linear(heads.dense + "/linear", "sentences/dense", d, config.dense_width);
+  map_dense(config, heads, map);
   if (heads.of_sentences) {
     map.ignore("lm_head.*", "vectors of sentences do not need it");
     map.ignore("cls.*", "vectors of sentences do not need it");

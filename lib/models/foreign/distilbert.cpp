@@ -87,7 +87,7 @@ Mappings mappings_of(const EncoderOnlyConfig& config, const EncoderHeads& heads,
     map.same("vocab_projector.bias", {config.source_vocab_size}, "masked_word/bias");
     map.copy("vocab_projector.weight", table);
   }
-  if (!heads.dense.empty()) map.linear(heads.dense + "/linear", "sentences/dense", d, config.dense_width);
+  map_dense(config, heads, map);
   if (heads.of_sentences) map.ignore("vocab_*", "vectors of sentences do not need it");
   map.ignore("*embeddings.position_ids", "0, 1, 2, ...");
   return map;

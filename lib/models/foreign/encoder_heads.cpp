@@ -1,5 +1,7 @@
 #include "models/foreign/encoder_heads.h"
 
+#include <utility>
+
 #include "base/log.h"
 #include "models/config_json.h"
 #include "models/foreign/sentence_modules.h"
@@ -14,7 +16,8 @@ EncoderHeads EncoderHeads::of(const EncoderOnlyConfig& config) {
   heads.words = !heads.classes && config.masked_words;
   heads.of_sentences = !heads.classes && !config.masked_words;
   heads.pooler = config.pooler;
-  if (config.dense_width > 0) heads.dense = kDenseFolder;
+  if (config.dense_inner_width > 0) heads.dense.emplace_back("2_Dense");
+  if (config.dense_width > 0) heads.dense.push_back(concat(2 + heads.dense.size(), "_Dense"));
   return heads;
 }
 
@@ -64,11 +67,22 @@ ForeignModel finish_encoder(
   return found;
 }
 
+void map_dense(const EncoderOnlyConfig& config, const EncoderHeads& heads, Mappings& map) {
+  std::int64_t width = config.d_model;
+  for (const std::string& folder : heads.dense) {
+    const bool is_inner = heads.dense.size() == 2 && folder == heads.dense.front();
+    const std::int64_t next = is_inner ? config.dense_inner_width : config.dense_width;
+    map.linear(folder + "/linear", is_inner ? "sentences/dense_inner" : "sentences/dense",
+               std::exchange(width, next), next, config.dense_bias);
+  }
+}
+
 void want_heads(Requirements& require, const EncoderHeads& heads) {
   require.want("embedding_norm=true embedding_scale=1");
   require.keep("n_classes problem_type masked_words");
   if (heads.words) require.want("word_transform=true");
-  if (heads.of_sentences) require.keep("normalised dense_width dense_activation");
+  if (heads.of_sentences)
+    require.keep("normalised dense_width dense_inner_width dense_activation dense_bias");
   if (!heads.classes || heads.of_tokens) require.keep("pooling");
   if (!heads.pooler) require.keep("pooler_activation");
 }
@@ -92,7 +106,7 @@ void finish_encoder(const LoadedModel& loaded, const EncoderOnlyConfig& config, 
                          pooler_dropout ? "always" : "never", " has it"));
   state_decoder_ids(loaded.source.special(), out.config);
   if (heads.classes) state_classes(loaded, config, out.config);
-  if (heads.of_sentences) add_modules(config, out);
+  if (heads.of_sentences) add_modules(config, heads.dense, out);
 }
 
 }  // namespace heed::foreign

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "models/encoder_only.h"
 #include "models/foreign/family.h"
@@ -16,7 +17,7 @@ struct EncoderHeads {
   bool of_tokens = false;     ///< the classes are of tokens
   bool of_sentences = false;  ///< a folder of sentence-transformers (sentence_modules.h)
   bool pooler = false;
-  std::string dense{};  ///< the folder of the Dense layer on sentence embeddings; empty: none
+  std::vector<std::string> dense{};  ///< the folders of Dense layers on sentence embeddings, two at most
 
   /// The heads of a model to export.
   static EncoderHeads of(const EncoderOnlyConfig& config);
@@ -36,6 +37,8 @@ ForeignModel finish_encoder(
     const Source& source, ConfigFields& fields, EncoderOnlyConfig config, EncoderHeads heads,
     const SpecialIds& special,
     const std::function<Mappings(const EncoderOnlyConfig&, const EncoderHeads&)>& mappings);
+/// Maps the Dense layers.
+void map_dense(const EncoderOnlyConfig& config, const EncoderHeads& heads, Mappings& map);
 /// Requires the embeddings and heads that transformers' encoders of words have. Heads whose pooler has one activation
 /// require it themselves.
 void want_heads(Requirements& require, const EncoderHeads& heads);

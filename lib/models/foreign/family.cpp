@@ -249,8 +249,14 @@ text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const Spec
     drop_impossible(ids, rows, notes);
     return text::Tokenizer::of_ids(rows, ids);
   }
-  return fitted(source.taken(text::read_foreign_tokenizer(source.path(), side)), rows, special,
-                escaped(source.path()), notes);
+  const text::ForeignTokenizer found = text::read_foreign_tokenizer(source.path(), side, rows);
+  std::vector<std::string> names;
+  for (const std::string& name : found.left_out) names.push_back(concat('"', escaped(name), '"'));
+  if (!names.empty())
+    notes.push_back(concat("the weights have ", rows,
+                           " rows, none of them for added tokens of the tokenizer: ", listed(names),
+                           ", which are left out"));
+  return fitted(source.taken(found), rows, special, escaped(source.path()), notes);
 }
 
 SpecialIds decoder_ids(ConfigFields& config, const DefaultIds& otherwise) {
@@ -298,12 +304,16 @@ ForeignModel finish_decoder(const Source& source, ConfigFields& fields, DecoderO
   return found;
 }
 
+void scale_table(const TransformerOptions& config, const std::string& table, Exported& out) {
+  if (config.embedding_scale != "1")
+    out.factors[table] = static_cast<float>(std::sqrt(static_cast<double>(config.d_model)));
+}
+
 void finish_decoder(const LoadedModel& loaded, const DecoderOnlyConfig& config, const DecoderNames& names,
                     MakeMappings mappings, Exported& out, bool has_scale) {
   const bool has_table = config.tied != "none", is_scaled = !has_scale && config.embedding_scale != "1";
   out.mappings = mappings(config);
-  if (is_scaled)
-    out.factors[names.table] = static_cast<float>(std::sqrt(static_cast<double>(config.d_model)));
+  if (is_scaled) scale_table(config, names.table, out);
   if (is_scaled && has_table)
     out.mappings.same(names.scores, {config.target_vocab_size, config.d_model}, "decoder/embedding/weight");
   out.config["tie_word_embeddings"] = has_table && !is_scaled;

@@ -23,6 +23,7 @@ namespace heed {
 struct LoadedModel;
 struct DecoderOnlyConfig;
 struct EncoderOnlyConfig;
+struct TransformerOptions;
 }  // namespace heed
 
 namespace heed::foreign {
@@ -168,6 +169,8 @@ ForeignModel finish_decoder(const Source& source, ConfigFields& fields, DecoderO
 /// is multiplied into the table; the output scores then use the table without the scale.
 void finish_decoder(const LoadedModel& loaded, const DecoderOnlyConfig& config, const DecoderNames& names,
                     MakeMappings mappings, Exported& out, bool has_scale = false);
+/// Multiplies the embedding scale into the table of a program that has none.
+void scale_table(const TransformerOptions& config, const std::string& table, Exported& out);
 /// A field of config.json, and the field of heed's config that holds the same number or flag.
 struct SameField {
   const char* theirs;

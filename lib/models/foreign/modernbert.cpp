@@ -130,7 +130,7 @@ Mappings mappings_of(const EncoderOnlyConfig& config, const EncoderHeads& heads,
     if (config.output_bias) map.same("decoder.bias", {config.source_vocab_size}, "masked_word/bias");
     map.copy("decoder.weight", table);
   }
-  if (!heads.dense.empty()) map.linear(heads.dense + "/linear", "sentences/dense", d, config.dense_width);
+  map_dense(config, heads, map);
   if (heads.of_sentences) {
     map.ignore("head.*", "vectors of sentences do not need it");
     map.ignore("decoder.*", "vectors of sentences do not need it");

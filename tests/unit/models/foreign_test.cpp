@@ -45,9 +45,11 @@ BOOST_AUTO_TEST_CASE(take_what_is_not_stated_as_transformers_does) {
                            "mistral",
                            "qwen2",
                            "qwen3",
+                           "qwen3-sentence",
                            "ministral",
                            "gemma",
                            "gemma3",
+                           "gemma3-sentence",
                            "olmo2",
                            "phi3",
                            "marian",
@@ -427,6 +429,50 @@ BOOST_AUTO_TEST_CASE(know_rows_that_no_piece_has) {
   notes.clear();  // what fills rows and ends texts only ends them
   BOOST_CHECK_EQUAL(foreign::fitted(gpt2, 420, {7, 7, 0, 0, -1, -1, -1}, "x", notes).special().pad, -1);
   BOOST_CHECK_EQUAL(notes.size(), 1);
+}
+
+/// The tokenizer of Gemma 3 has a token for images, for which its models of text have no row.
+BOOST_AUTO_TEST_CASE(leave_out_special_tokens_without_a_row) {
+  const std::string testdata = HEED_TESTDATA;
+  for (const std::string file : {"tokenizer.model", "tokenizer.json"}) {
+    const TemporaryFolder temporary;
+    const bool is_model = file == "tokenizer.model";
+    const std::string path = testdata + (is_model ? "/sentencepiece/gemma" : "/tokenizers/gemma.json");
+    const auto own = text::Tokenizer::from_foreign(text::read_foreign_tokenizer(path));
+    Folder folder("gemma3");
+    folder.config["vocab_size"] = own.size();
+    folder.tensors.erase("model.embed_tokens.weight");
+    folder.tensors.add("model.embed_tokens.weight", ones({own.size(), 32}));
+    const auto with_token = [&](std::int64_t id, bool special) {
+      if (is_model) {
+        folder.files[file] = bytes_of(path + "/tokenizer.model");
+        // Listed twice, as real folders have it.
+        Json settings = Json::parse(bytes_of(path + "/tokenizer_config.json"));
+        settings["added_tokens_decoder"] = {
+            {std::to_string(id), {{"content", "<image_soft_token>"}, {"special", true}}}};
+        for (std::int32_t i = 0; i < own.size(); ++i)  // and a piece that the model has
+          if (own.piece(i) == text::without_line_ends("\n"))
+            settings["added_tokens_decoder"][std::to_string(i)] = {{"content", "\n"}, {"special", false}};
+        BOOST_REQUIRE_EQUAL(settings["added_tokens_decoder"].size(), 2);
+        folder.files["tokenizer_config.json"] = settings.dump();
+        folder.files["added_tokens.json"] = Json{{"<image_soft_token>", id}}.dump();
+      } else {
+        Json json = Json::parse(bytes_of(path));
+        json["added_tokens"].push_back({{"id", id}, {"content", "<image_soft_token>"}, {"special", special}});
+        folder.files[file] = json.dump();
+      }
+      const std::string to = temporary / concat(id, special);
+      folder.write(to);
+      return load_model(to).target;
+    };
+    const text::Tokenizer found = with_token(own.size(), true);
+    BOOST_CHECK_EQUAL(found.size(), own.size());
+    BOOST_CHECK(found.encode("the <image_soft_token> king") == own.encode("the <image_soft_token> king"));
+    if (!is_model)  // text may spell it
+      BOOST_CHECK_EXCEPTION(with_token(own.size(), false), Error, [](const Error& e) {
+        return std::string(e.what()).find("do the files belong together?") != std::string::npos;
+      });
+  }
 }
 
 BOOST_AUTO_TEST_CASE(end_at_each_of_several_ids) {
