@@ -41,7 +41,8 @@ bool is_foreign_tokenizer(const std::string& path);
 
 /// The tokenizer of `side`, "source" or "target", if a folder has two. `rows` of the model it belongs to: special
 /// tokens with ids just after them that were added to the pieces, such as that of images which the tokenizer of Gemma
-/// 3's models of text has, are left out; of a SentencePiece model all that were added. Throws Error naming the file and what is not supported.
+/// 3's models of text has, are left out; of a SentencePiece model all that were added. Throws Error naming the file and
+/// what is not supported.
 ForeignTokenizer read_foreign_tokenizer(const std::string& path, const std::string& side = "source",
                                         std::int64_t rows = INT32_MAX);
 

@@ -127,8 +127,7 @@ std::vector<std::string> read_modules(const Source& source, EncoderOnlyConfig& c
   if (!modules.is_array() || modules.size() < 2 || modules.size() > kinds.size() + 1)
     fail(where,
          ": wanted a list of Transformer, Pooling and by choice Dense, once or twice, and Normalize: "
-         "damaged, or "
-         "other modules?");
+         "damaged, or other modules?");
   std::string folder;
   std::vector<std::string> dense;
   std::size_t next = 0;
